@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Installs what is missing to build and test quietus on Debian 12 or a relative of it.
+#
+#   setup.sh demo    what tools/demo.sh needs: a compiler, CMake, Ninja, musl
+#   setup.sh test    what tools/test.sh needs: everything
+#
+# Quiet when nothing is missing. Works as root, or with sudo; a minimal debootstrap is enough.
+set -euo pipefail
+
+demo=(g++ cmake ninja-build libexpected-dev musl-dev)
+tests=(libgtest-dev libgmock-dev nlohmann-json3-dev clang clang-format clang-tidy libclang-rt-dev shellcheck git
+  python3 procps strace bubblewrap
+  g++-aarch64-linux-gnu musl-dev:arm64 qemu-system-arm cpio)
+
+case "${1-}" in
+  demo) wanted=("${demo[@]}") ;;
+  test) wanted=("${demo[@]}" "${tests[@]}") ;;
+  *) echo "usage: setup.sh demo|test" >&2; exit 2 ;;
+esac
+
+# A bare name means this machine's architecture; dpkg-query would be content with any.
+native=$(dpkg --print-architecture)
+is_installed() {
+  local name=${1%:*} architecture="($native|all)"
+  [ "$name" = "$1" ] || architecture=${1#*:}
+  dpkg-query -W -f='${Architecture} ${db:Status-Status}\n' "$name" 2>/dev/null |
+    grep -Eqx "$architecture installed"
+}
+
+missing=()
+for package in "${wanted[@]}"; do
+  is_installed "$package" || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" != 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "setup.sh: not root and no sudo; as root: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+# apt's chatter is of interest only when it fails.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+quietly() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" </dev/null >"$log" 2>&1 && return
+  echo "setup.sh: failed: $*" >&2
+  tail -n 20 "$log" >&2
+  return 1
+}
+
+echo "setup: installing ${missing[*]}"
+case " ${missing[*]} " in
+  *:arm64\ *) quietly dpkg --add-architecture arm64 ;;
+esac
+# A third-party source that cannot be reached is no reason to stop: the install below decides.
+quietly apt-get update || true
+quietly apt-get install -y --no-install-recommends "${missing[@]}"

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test, one suite after the other.
+#
+#   test.sh            all suites
+#   test.sh SUITE...   only these
+#
+# The output of a suite goes to build/test-logs/SUITE.log. The last line printed is the count,
+# "N passed, N failed"; the exit code is 0 only if tests ran and none failed.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+# One line a suite: name | presets that it needs | command.
+# A suite says how many tests it ran in the XML that GoogleTest writes, or in a last line
+# "N passed, N failed"; one that says neither is a single test, judged by its exit code.
+suites='
+format          |                              | bash tools/format.sh --check
+shell           |                              | shellcheck .ci/run tools/*.sh tests/fences/*.sh
+fences          | dev release musl musl-aarch64 | bash tests/fences/run.sh
+unit            | dev                          | build/dev/unit_tests
+unit-asan       | asan                         | build/asan/unit_tests
+tidy            | dev                          | bash tools/tidy.sh
+'
+
+# A suite that hangs is a failed suite. The slowest takes a third of this.
+suite_limit=600
+logs=$PWD/build/test-logs
+passed=0 failed=0
+
+note() { printf '%s\n' "$*"; }
+
+attribute() { sed -nE "s/.*<testsuites .* $1=\"([0-9]+)\".*/\1/p" "$2" | head -n 1; }
+
+# Sets suite_passed, suite_failed and suite_skipped, from the suite's own record.
+count_suite() {  # NAME EXIT_CODE
+  suite_passed=0 suite_failed=0 suite_skipped=0
+  local line file ran failures off
+  line=$(tail -n 1 "$logs/$1.log" | grep -Ex '[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?')
+  if [ -n "$line" ]; then
+    read -r suite_passed _ suite_failed _ suite_skipped _ <<<"${line//,/} 0"
+  elif compgen -G "$logs/$1/*.xml" >/dev/null; then
+    for file in "$logs/$1"/*.xml; do
+      ran=$(attribute tests "$file") failures=$(attribute failures "$file")
+      off=$(($(attribute disabled "$file") + $(grep -c ' result="skipped"' "$file")))
+      suite_passed=$((suite_passed + ran - failures - off))
+      suite_failed=$((suite_failed + failures))
+      suite_skipped=$((suite_skipped + off))
+    done
+  elif [ "$2" = 0 ]; then
+    suite_passed=1
+  fi
+  # A crash, a time-out, or a run that found no test.
+  [ "$suite_failed" = 0 ] && { [ "$2" != 0 ] || [ "$suite_passed" = 0 ]; } && suite_failed=1
+}
+
+run_suite() {  # NAME COMMAND
+  local began=$SECONDS code=0 skips=
+  rm -rf "${logs:?}/$1"
+  GTEST_OUTPUT=xml:$logs/$1/ timeout --kill-after=10 $suite_limit bash -c "$2" \
+    </dev/null >"$logs/$1.log" 2>&1 || code=$?
+  count_suite "$1" $code
+  [ "$suite_skipped" = 0 ] || skips=", $suite_skipped skipped"
+  note "$1: $suite_passed passed, $suite_failed failed$skips ($((SECONDS - began)) s)"
+  [ "$suite_failed" = 0 ] || tail -n 40 "$logs/$1.log" | sed 's/^/    /'
+  passed=$((passed + suite_passed)) failed=$((failed + suite_failed))
+}
+
+# Builds a preset once. A failure counts as one failed test, and suites that need it do not run.
+declare -A built
+build_preset() {  # PRESET
+  local began=$SECONDS log=$logs/build-$1.log
+  if [ -z "${built[$1]-}" ]; then
+    built[$1]=yes
+    { cmake --preset "$1" -DQUIETUS_WERROR=ON && cmake --build --preset "$1"; } \
+      </dev/null >"$log" 2>&1 || built[$1]=no
+    if [ "${built[$1]}" = yes ]; then
+      note "build $1 ($((SECONDS - began)) s)"
+    else
+      note "build $1: failed"
+      tail -n 40 "$log" | sed 's/^/    /'
+      failed=$((failed + 1))
+    fi
+  fi
+  [ "${built[$1]}" = yes ]
+}
+
+for wanted in "$@"; do
+  grep -Eq "^$wanted +[|]" <<<"$suites" && continue
+  note "test.sh: no suite '$wanted'; there are:" >&2
+  sed -nE 's/^([^ |]+) *[|].*/  \1/p' <<<"$suites" >&2
+  exit 2
+done
+
+bash tools/setup.sh test || exit 1
+mkdir -p "$logs"
+while IFS='|' read -r name presets command; do
+  name=${name// /}
+  [ -n "$name" ] || continue
+  [ $# = 0 ] || [[ " $* " == *" $name "* ]] || continue
+  ready=yes
+  for preset in $presets; do build_preset "$preset" || ready=no; done
+  if [ $ready = yes ]; then run_suite "$name" "$command"; else note "$name: not run"; fi
+done <<<"$suites"
+
+note "$passed passed, $failed failed"
+[ $passed -gt 0 ] && [ $failed = 0 ]

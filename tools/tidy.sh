@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# clang-tidy over every source of ours that the dev preset compiles, or over the files named.
+# Ends with the count of files.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+files=("$@")
+if [ $# = 0 ]; then
+  mapfile -t files < <(sed -nE "s|^ *\"file\": \"$PWD/(.*\.cpp)\",?$|\1|p" \
+    build/dev/compile_commands.json | grep -v '^build/' | sort -u)
+fi
+
+if [ ${#files[@]} = 0 ]; then
+  echo "tidy: build the dev preset first"
+  exit 1
+fi
+
+# The precompiled header is g++'s, and clang cannot read it.
+check() {
+  clang-tidy --quiet -p build/tidy "$1" 2>/dev/null || { echo "tidy: $1"; return 1; }
+}
+export -f check
+mkdir -p build/tidy
+sed -E 's/-include [^ ]*cmake_pch\.hxx//; s/-Winvalid-pch//' build/dev/compile_commands.json \
+  >build/tidy/compile_commands.json
+# shellcheck disable=SC2016  # $0 is for the inner shell
+printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'check "$0"' >build/tidy/log
+cat build/tidy/log
+failed=$(grep -c '^tidy: ' build/tidy/log)
+echo "$((${#files[@]} - failed)) passed, $failed failed"
+[ "$failed" = 0 ]
