@@ -1,0 +1,276 @@
+#include "kernel/calls.hpp"
+
+#include <algorithm>
+
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+
+#include "kernel/directory.hpp"
+#include "kernel/numbers.hpp"
+#include "kernel/perform.hpp"
+
+namespace quietus::sys {
+namespace {
+
+Result<Unit> done(const Result<long>& answer) {
+  if (!answer) return tl::unexpected(answer.error());
+  return Unit{};
+}
+
+Result<UniqueFd> owned(Gate& gate, const Result<long>& answer) {
+  if (!answer) return tl::unexpected(answer.error());
+  return UniqueFd(gate, static_cast<int>(*answer));
+}
+
+Result<Span> clock(Gate& gate, int clock) {
+  timespec time{};
+  const auto got = call(gate, "clock_gettime", SYS_clock_gettime, clock, &time);
+  if (!got) return tl::unexpected(got.error());
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+timespec to_timespec(Span span) {
+  timespec time{};
+  time.tv_sec = static_cast<time_t>(span.count() / 1000000000);
+  time.tv_nsec = static_cast<long>(span.count() % 1000000000);
+  return time;
+}
+
+}  // namespace
+
+void UniqueFd::reset() {
+  if (fd_ >= 0) (void)once(*gate_, "close", SYS_close, std::exchange(fd_, -1));
+}
+
+Moment now(Gate& gate, Moment otherwise) {
+  if (const auto time = clock(gate, CLOCK_MONOTONIC)) return Moment(*time);
+  struct sysinfo info {};
+  if (!call(gate, "sysinfo", SYS_sysinfo, &info)) return otherwise;
+  return std::max(otherwise, Moment(std::chrono::seconds(info.uptime)));
+}
+
+std::int64_t wall_clock_ns(Gate& gate) {
+  return clock(gate, CLOCK_REALTIME).value_or(Span{}).count();
+}
+
+Result<Unit> sleep(Gate& gate, Span span) {
+  const timespec time = to_timespec(span);
+  return done(once(gate, "nanosleep", SYS_nanosleep, &time, nullptr));
+}
+
+Result<UniqueFd> open(Gate& gate, const char* path, int flags, unsigned mode) {
+  return open_at(gate, AT_FDCWD, path, flags, mode);
+}
+
+Result<UniqueFd> open_at(Gate& gate, int dir, const char* path, int flags, unsigned mode) {
+  return owned(gate, call(gate, "open", SYS_openat, dir, path, flags | O_CLOEXEC, mode));
+}
+
+Result<std::pair<UniqueFd, UniqueFd>> pipe(Gate& gate) {
+  int ends[2] = {-1, -1};
+  const auto made = call(gate, "pipe", SYS_pipe2, ends, O_CLOEXEC);
+  if (!made) return tl::unexpected(made.error());
+  return std::pair{UniqueFd(gate, ends[0]), UniqueFd(gate, ends[1])};
+}
+
+Result<std::size_t> read(Gate& gate, int fd, std::span<char> buffer) {
+  return call(gate, "read", SYS_read, fd, buffer.data(), buffer.size()).map([](long n) {
+    return static_cast<std::size_t>(n);
+  });
+}
+
+Result<std::size_t> write(Gate& gate, int fd, std::string_view bytes) {
+  return call(gate, "write", SYS_write, fd, bytes.data(), bytes.size()).map([](long n) {
+    return static_cast<std::size_t>(n);
+  });
+}
+
+Result<Unit> write_all(Gate& gate, int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto written = write(gate, fd, bytes);
+    if (!written) return tl::unexpected(written.error());
+    // A regular file never takes nothing; whatever does must not spin us.
+    if (*written == 0) return tl::unexpected(Error{EIO, "write"});
+    bytes.remove_prefix(*written);
+  }
+  return Unit{};
+}
+
+Result<std::string> read_file(Gate& gate, const char* path, std::size_t limit) {
+  auto file = open(gate, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (!file) return tl::unexpected(file.error());
+  std::string content;
+  char chunk[4096];
+  while (content.size() < limit) {
+    const auto got = read(gate, file->get(), chunk);
+    if (!got) return tl::unexpected(got.error());
+    if (*got == 0) break;
+    content.append(chunk, *got);
+  }
+  if (content.size() > limit) content.resize(limit);
+  return content;
+}
+
+Result<Unit> write_file(Gate& gate, const char* path, std::string_view bytes) {
+  auto file = open(gate, path, O_WRONLY);
+  if (!file) return tl::unexpected(file.error());
+  return write_all(gate, file->get(), bytes);
+}
+
+Result<Unit> close_from(Gate& gate, int lowest) {
+  const auto closed = call(gate, "close_range", SYS_close_range, lowest, ~0u, 0);
+  if (closed || !missing(closed.error())) return done(closed);
+
+  // Kernels before 5.9. Never "every number up to the limit", which may be a billion: what /proc
+  // lists, and where there is no /proc, the numbers that are in use in practice.
+  auto listing = open(gate, "/proc/self/fd", O_RDONLY | O_DIRECTORY);
+  if (!listing) {
+    constexpr int kUsualNumbers = 1024;
+    for (int fd = lowest; fd < kUsualNumbers; ++fd) (void)close_now(gate, fd);
+    return Unit{};
+  }
+  // Closing while listing is safe: the listing goes by number.
+  return for_each_number(gate, listing->get(), [&](int fd) {
+    if (fd >= lowest && fd != listing->get()) (void)close_now(gate, fd);
+    return true;
+  });
+}
+
+Result<Unit> close_now(Gate& gate, int fd) { return done(once(gate, "close", SYS_close, fd)); }
+
+Result<Unit> duplicate_onto(Gate& gate, int fd, int target) {
+  // dup3 refuses equal numbers; then only close-on-exec has to go.
+  if (fd == target) return done(call(gate, "fcntl", SYS_fcntl, fd, F_SETFD, 0));
+  return done(call(gate, "dup3", SYS_dup3, fd, target, 0));
+}
+
+Result<bool> is_open(Gate& gate, int fd) {
+  const auto flags = call(gate, "fcntl", SYS_fcntl, fd, F_GETFD);
+  if (flags) return true;
+  if (flags.error().code == EBADF) return false;
+  return tl::unexpected(flags.error());
+}
+
+Result<Unit> set_nonblocking(Gate& gate, int fd) {
+  return done(call(gate, "fcntl", SYS_fcntl, fd, F_SETFL, O_NONBLOCK));
+}
+
+Result<Unit> set_appending(Gate& gate, int fd) {
+  return done(call(gate, "fcntl", SYS_fcntl, fd, F_SETFL, O_APPEND));
+}
+
+Result<Unit> set_pipe_size(Gate& gate, int fd, int bytes) {
+  constexpr int kSetPipeSize = 1031;  // F_SETPIPE_SZ, a GNU extension of fcntl(2)
+  return done(call(gate, "fcntl", SYS_fcntl, fd, kSetPipeSize, bytes));
+}
+
+Result<struct stat> lstat(Gate& gate, const char* path) {
+  struct stat status {};
+  const auto got =
+      call(gate, "lstat", SYS_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW);
+  if (!got) return tl::unexpected(got.error());
+  return status;
+}
+
+Result<struct stat> fstat(Gate& gate, int fd) {
+  struct stat status {};
+  const auto got = call(gate, "fstat", SYS_fstat, fd, &status);
+  if (!got) return tl::unexpected(got.error());
+  return status;
+}
+
+Result<Unit> change_mode(Gate& gate, int fd, unsigned mode) {
+  return done(call(gate, "fchmod", SYS_fchmod, fd, mode));
+}
+
+Result<Unit> rename(Gate& gate, const char* from, const char* to) {
+  return done(call(gate, "rename", SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
+}
+
+Result<Unit> unlink(Gate& gate, const char* path) {
+  return done(call(gate, "unlink", SYS_unlinkat, AT_FDCWD, path, 0));
+}
+
+Result<Unit> make_directory(Gate& gate, const char* path, unsigned mode) {
+  return done(call(gate, "mkdir", SYS_mkdirat, AT_FDCWD, path, mode));
+}
+
+Result<Unit> remove_directory(Gate& gate, const char* path) {
+  return done(call(gate, "rmdir", SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR));
+}
+
+Result<Unit> sync(Gate& gate, int fd) { return done(call(gate, "fsync", SYS_fsync, fd)); }
+
+Result<std::string> read_link(Gate& gate, const char* path) {
+  char target[4096];
+  const auto got =
+      call(gate, "readlink", SYS_readlinkat, AT_FDCWD, path, target, sizeof target);
+  if (!got) return tl::unexpected(got.error());
+  return std::string(target, static_cast<std::size_t>(*got));
+}
+
+Result<std::string> working_directory(Gate& gate) {
+  char path[4096];
+  const auto got = call(gate, "getcwd", SYS_getcwd, path, sizeof path);
+  if (!got) return tl::unexpected(got.error());
+  // A directory that cannot be reached from the root is named "(unreachable)/...".
+  if (path[0] != '/') return tl::unexpected(Error{ENOENT, "getcwd"});
+  return std::string(path);
+}
+
+Result<std::size_t> read_directory(Gate& gate, int fd, std::span<char> buffer) {
+  return call(gate, "getdents64", SYS_getdents64, fd, buffer.data(), buffer.size())
+      .map([](long n) { return static_cast<std::size_t>(n); });
+}
+
+Result<UniqueFd> inotify(Gate& gate) {
+  return owned(gate, call(gate, "inotify_init1", SYS_inotify_init1, IN_CLOEXEC | IN_NONBLOCK));
+}
+
+Result<int> watch_directory(Gate& gate, int inotify, const char* path) {
+  constexpr unsigned kEvents =
+      IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+  return call(gate, "inotify_add_watch", SYS_inotify_add_watch, inotify, path, kEvents)
+      .map([](long watch) { return static_cast<int>(watch); });
+}
+
+Result<Unit> random_bytes(Gate& gate, std::span<char> bytes) {
+  const auto got = call(gate, "getrandom", SYS_getrandom, bytes.data(), bytes.size(), 0);
+  if (!got) return tl::unexpected(got.error());
+  if (static_cast<std::size_t>(*got) != bytes.size()) {
+    return tl::unexpected(Error{EIO, "getrandom"});
+  }
+  return Unit{};
+}
+
+Result<void*> map_shared(Gate& gate, std::size_t bytes) {
+  return call(gate, "mmap", SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
+              MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+      .map([](long address) { return reinterpret_cast<void*>(address); });
+}
+
+Result<int> poll(Gate& gate, std::span<pollfd> fds, std::optional<Span> timeout) {
+  const timespec limit = to_timespec(timeout.value_or(Span{}));
+  return once(gate, "ppoll", SYS_ppoll, fds.data(), fds.size(), timeout ? &limit : nullptr,
+              nullptr, sizeof(std::uint64_t))
+      .map([](long ready) { return static_cast<int>(ready); });
+}
+
+Result<Unit> change_directory(Gate& gate, const char* path) {
+  return done(call(gate, "chdir", SYS_chdir, path));
+}
+
+Result<Unit> mount_private_root(Gate& gate) {
+  return done(call(gate, "mount", SYS_mount, "none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
+}
+
+Result<Unit> mount_proc(Gate& gate) {
+  return done(call(gate, "mount", SYS_mount, "proc", "/proc", "proc",
+                   MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr));
+}
+
+}  // namespace quietus::sys

@@ -1,0 +1,101 @@
+#include "kernel/process_table.hpp"
+
+#include <algorithm>
+
+#include <fcntl.h>
+
+#include "contract/decimal.hpp"
+#include "kernel/directory.hpp"
+
+namespace quietus::sys {
+namespace {
+
+constexpr std::size_t kStatLimit = 4096;
+constexpr std::size_t kChildrenLimit = std::size_t{4} << 20;  // half a million pids
+constexpr std::size_t kCommandLineLimit = 256;
+constexpr int kHighestPid = 4194304;  // PID_MAX_LIMIT of 64-bit kernels
+constexpr int kLooksPerClock = 256;   // how many cheap calls go between two looks at the clock
+
+std::string proc_path(int pid, std::string_view file) {
+  std::string path = "/proc/";
+  append_decimal(path, pid);
+  path += '/';
+  path += file;
+  return path;
+}
+
+}  // namespace
+
+bool proc_is_ours(Gate& gate, int self) {
+  const auto target = read_link(gate, "/proc/self");
+  return target && *target == decimal(self);
+}
+
+std::optional<StatRow> read_stat(Gate& gate, int pid) {
+  const auto bytes = read_file(gate, proc_path(pid, "stat").c_str(), kStatLimit);
+  return bytes ? parse_stat(*bytes) : std::nullopt;
+}
+
+Result<std::vector<int>> list_children(Gate& gate) {
+  return read_file(gate, "/proc/thread-self/children", kChildrenLimit)
+      .map([](const std::string& bytes) { return parse_children(bytes); });
+}
+
+Result<std::vector<StatRow>> scan_processes(Gate& gate, Moment until) {
+  auto proc = open(gate, "/proc", O_RDONLY | O_DIRECTORY);
+  if (!proc) return tl::unexpected(proc.error());
+  std::vector<StatRow> rows;
+  const auto listed = for_each_number(gate, proc->get(), [&](int pid) {
+    if (auto row = read_stat(gate, pid)) rows.push_back(std::move(*row));
+    return rows.size() % 64 != 0 || now(gate, until) < until;
+  });
+  if (!listed) return tl::unexpected(listed.error());
+  return rows;
+}
+
+std::vector<int> probe_children(Gate& gate, int from, Moment until) {
+  std::vector<int> found;
+  for (int step = 0; step < kHighestPid; ++step) {
+    const int pid = (from + step - 1) % kHighestPid + 1;
+    if (wait_for_exit(gate, pid, Peek::yes)) found.push_back(pid);
+    if (step % kLooksPerClock == 0 && now(gate, until) >= until) break;
+  }
+  return found;
+}
+
+std::vector<StatRow> descendants_of(int root, const std::vector<StatRow>& rows) {
+  std::vector<StatRow> by_parent = rows;
+  std::ranges::sort(by_parent, {}, &StatRow::ppid);
+  std::vector<int> family{root};
+  std::vector<StatRow> found;
+  for (std::size_t parent = 0; parent < family.size(); ++parent) {
+    for (StatRow& row : std::ranges::equal_range(by_parent, family[parent], {}, &StatRow::ppid)) {
+      if (row.pid == root) continue;
+      family.push_back(row.pid);
+      found.push_back(row);
+    }
+    // The rows were read one after the other: numbers used again in between could form a ring.
+    if (family.size() > rows.size() + 1) break;
+  }
+  return found;
+}
+
+Process describe(Gate& gate, const StatRow& row) {
+  Process process;
+  process.pid = row.pid;
+  process.ppid = row.ppid;
+  process.pgid = row.pgid;
+  process.sid = row.sid;
+  process.state = row.state;
+  process.start_ticks = row.start_ticks;
+  process.comm = row.comm;
+  if (const auto status = read_file(gate, proc_path(row.pid, "status").c_str(), kStatLimit)) {
+    process.uid = parse_effective_uid(*status).value_or(-1);
+  }
+  const auto line =
+      read_file(gate, proc_path(row.pid, "cmdline").c_str(), kCommandLineLimit + 1);
+  if (line) process.command_line = printable_command_line(*line, kCommandLineLimit);
+  return process;
+}
+
+}  // namespace quietus::sys

@@ -1,0 +1,37 @@
+// What can be learned about processes from the kernel: our own children by three independent ways,
+// and rows of /proc for the report. Finding is not proving: whoever wants to signal a pid from here
+// proves first that it is ours.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "contract/outcome.hpp"
+#include "contract/time.hpp"
+#include "kernel/calls.hpp"
+#include "kernel/procfs.hpp"
+
+namespace quietus::sys {
+
+// /proc is there and of our own PID namespace.
+bool proc_is_ours(Gate& gate, int self);
+
+std::optional<StatRow> read_stat(Gate& gate, int pid);
+
+// /proc/thread-self/children; needs CONFIG_PROC_CHILDREN.
+Result<std::vector<int>> list_children(Gate& gate);
+
+// Every row of /proc, until the moment `until`: a listing that fast forkers keep alive is cut.
+Result<std::vector<StatRow>> scan_processes(Gate& gate, Moment until);
+
+// Our children without any /proc: waitid(2) knows for each number whether it is one. Starts at
+// `from`, where numbers are being given out, goes round once, and stops at `until`.
+std::vector<int> probe_children(Gate& gate, int from, Moment until);
+
+// The rows that descend from `root`, without root itself.
+std::vector<StatRow> descendants_of(int root, const std::vector<StatRow>& rows);
+
+// A row for the report: command line cut at a limit, uid where it can be read.
+Process describe(Gate& gate, const StatRow& row);
+
+}  // namespace quietus::sys
