@@ -1,0 +1,84 @@
+#include "supervisor/cgroup.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+
+#include "contract/decimal.hpp"
+#include "kernel/procfs.hpp"
+
+namespace quietus {
+namespace {
+
+// Where systemd and container runtimes mount the v2 hierarchy: alone, or beside v1.
+constexpr const char* kMounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+constexpr std::size_t kSmallFile = 4096;
+constexpr std::size_t kMembersLimit = 1 << 20;
+
+}  // namespace
+
+sys::Result<Cgroup> Cgroup::create(sys::Gate& gate, std::string_view id) {
+  const auto ours = sys::read_file(gate, "/proc/self/cgroup", kSmallFile);
+  if (!ours) return tl::unexpected(ours.error());
+  const auto own_path = sys::parse_cgroup_path(*ours);
+  if (!own_path) return tl::unexpected(sys::Error{ENOENT, "cgroup2"});
+  sys::Error last{ENOENT, "cgroup2"};
+  for (const char* mount : kMounts) {
+    std::string parent = mount;
+    if (*own_path != "/") parent += *own_path;
+    // The root of a v1 or tmpfs mount would take the directory too, but is no v2 cgroup.
+    if (const auto v2 = sys::lstat(gate, (parent + "/cgroup.subtree_control").c_str()); !v2) {
+      last = v2.error();
+      continue;
+    }
+    Cgroup leaf(parent + "/quietus-" + std::string(id));
+    const auto made = sys::make_directory(gate, leaf.path_.c_str(), 0755);
+    if (!made) {
+      last = made.error();
+      continue;
+    }
+    // cgroup.kill came with Linux 5.14.
+    const auto can_kill = sys::lstat(gate, (leaf.path_ + "/cgroup.kill").c_str());
+    if (can_kill) return leaf;
+    last = {can_kill.error().code, "cgroup.kill"};
+    (void)leaf.remove(gate);  // empty: we made it a moment ago
+  }
+  return tl::unexpected(last);
+}
+
+void Cgroup::open(sys::Gate& gate) {
+  const auto keep = [](sys::UniqueFd& into, sys::Result<sys::UniqueFd> opened) {
+    if (opened) into = std::move(*opened);
+  };
+  keep(directory_, sys::open(gate, path_.c_str(), O_RDONLY | O_DIRECTORY));
+  keep(events_, sys::open(gate, (path_ + "/cgroup.events").c_str(), O_RDONLY));
+  keep(kill_, sys::open(gate, (path_ + "/cgroup.kill").c_str(), O_WRONLY));
+}
+
+sys::Result<sys::Unit> Cgroup::kill(sys::Gate& gate) {
+  if (kill_) return sys::write_all(gate, kill_.get(), "1");
+  return sys::write_file(gate, (path_ + "/cgroup.kill").c_str(), "1");
+}
+
+sys::Result<bool> Cgroup::populated(sys::Gate& gate) {
+  const auto events = sys::read_file(gate, (path_ + "/cgroup.events").c_str(), kSmallFile);
+  if (!events) return tl::unexpected(events.error());
+  if (events->find("populated 0") != std::string::npos) return false;
+  if (events->find("populated 1") != std::string::npos) return true;
+  return tl::unexpected(sys::Error{EINVAL, "cgroup.events"});
+}
+
+std::vector<int> Cgroup::members(sys::Gate& gate) {
+  auto listed = sys::read_file(gate, procs_path().c_str(), kMembersLimit);
+  if (!listed) return {};
+  for (char& c : *listed) {
+    if (c == '\n') c = ' ';
+  }
+  return sys::parse_children(*listed);
+}
+
+sys::Result<sys::Unit> Cgroup::remove(sys::Gate& gate) {
+  return sys::remove_directory(gate, path_.c_str());
+}
+
+}  // namespace quietus

@@ -1,0 +1,123 @@
+#include "supervisor/launch.hpp"
+
+#include "kernel/procfs.hpp"
+
+namespace quietus {
+namespace {
+
+// What execvp(3) uses where the environment has no PATH.
+constexpr std::string_view kDefaultPath = "/usr/local/bin:/bin:/usr/bin";
+constexpr std::size_t kPasswdLimit = std::size_t{4} << 20;
+
+std::string_view value_of(const std::vector<std::string>& environment, std::string_view name,
+                          std::string_view otherwise) {
+  for (const std::string_view entry : environment) {
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
+      return entry.substr(name.size() + 1);
+    }
+  }
+  return otherwise;
+}
+
+std::vector<const char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<const char*> list;
+  list.reserve(strings.size() + 2);
+  for (const std::string& text : strings) list.push_back(text.c_str());
+  list.push_back(nullptr);
+  return list;
+}
+
+std::string marker(std::string_view outer, std::string_view id) {
+  std::string text(kMarker);
+  text += '=';
+  if (!outer.empty()) {
+    text += outer;
+    text += ',';
+  }
+  text += id;
+  return text;
+}
+
+unsigned group_of(sys::Gate& gate, const User& user) {
+  if (user.gid) return *user.gid;
+  const auto passwd = sys::read_file(gate, "/etc/passwd", kPasswdLimit);
+  if (!passwd) return user.uid;
+  return sys::parse_primary_group(*passwd, user.uid).value_or(user.uid);
+}
+
+}  // namespace
+
+std::vector<std::string> program_candidates(std::string_view name,
+                                            const std::vector<std::string>& environment) {
+  if (name.empty() || name.find('/') != std::string_view::npos) return {std::string(name)};
+  std::vector<std::string> candidates;
+  std::string_view path = value_of(environment, "PATH", kDefaultPath);
+  for (;;) {
+    const std::size_t end = path.find(':');
+    // An empty element is the working directory, as the shells have it.
+    std::string candidate(path.substr(0, end));
+    if (candidate.empty()) candidate = ".";
+    candidates.push_back(candidate + '/' + std::string(name));
+    if (end == std::string_view::npos) return candidates;
+    path.remove_prefix(end + 1);
+  }
+}
+
+sys::Result<Launched> launch_worker(sys::Gate& gate, const Options& options, Ground& ground,
+                                    std::string_view id, const LaunchWiring& wiring) {
+  const Worker& worker = options.worker;
+  const auto candidates = program_candidates(worker.argv.front(), worker.environment);
+  const std::string outer = worker.outer_marker.empty()
+                                ? std::string()
+                                : std::string(kMarker) + '=' + worker.outer_marker;
+  const std::string marked = marker(worker.outer_marker, id);
+
+  const std::vector<const char*> candidate_list = pointers(candidates);
+  const std::vector<const char*> argv = pointers(worker.argv);
+  std::vector<const char*> environment = pointers(worker.environment);
+  std::vector<const char*> plain = environment;
+  environment.back() = marked.c_str();
+  environment.push_back(nullptr);
+  if (!outer.empty()) {
+    plain.back() = outer.c_str();
+    plain.push_back(nullptr);
+  }
+
+  auto messages = sys::pipe(gate);
+  if (!messages) return tl::unexpected(messages.error());
+  auto& [messages_in, messages_out] = *messages;
+  if (const auto set = sys::set_nonblocking(gate, messages_in.get()); !set) {
+    return tl::unexpected(set.error());
+  }
+  if (ground.cgroup) ground.cgroup->open(gate);
+
+  const std::string procs = ground.cgroup ? ground.cgroup->procs_path() : std::string();
+  ChildPlan plan;
+  plan.report = messages_out.get();
+  plan.shield = ground.shielded;
+  plan.limits = worker.limits;
+  if (worker.user) {
+    plan.change_user = true;
+    plan.uid = worker.user->uid;
+    plan.gid = group_of(gate, *worker.user);
+  }
+  if (!worker.directory.empty()) plan.directory = worker.directory.c_str();
+  plan.no_new_privileges = worker.no_new_privileges;
+  plan.output = wiring.output;
+  plan.ignored = wiring.ignored;
+  plan.candidates = candidate_list.data();
+  plan.argv = argv.data();
+  plan.environment = environment.data();
+  plan.plain_environment = plain.data();
+
+  const auto forked = sys::fork(
+      gate, {.namespaces = 0, .cgroup = ground.cgroup ? ground.cgroup->directory() : -1});
+  if (!forked) return tl::unexpected(forked.error());
+  if (forked->pid == 0) {
+    if (ground.cgroup && !forked->in_cgroup) plan.cgroup_procs = procs.c_str();
+    run_child(gate, plan);
+  }
+  return Launched{forked->pid, std::move(messages_in)};
+}
+
+}  // namespace quietus

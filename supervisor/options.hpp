@@ -1,0 +1,68 @@
+// What to supervise and how. Made by program/ from argv and the environment, const from then on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "contract/time.hpp"
+
+namespace quietus {
+
+enum class Form { bare, run };
+
+enum class Descendants {
+  tree,             // everything below us ends
+  group,            // the worker's process group ends; what had detached itself stays
+  keep_on_success,  // after exit 0 nothing is ended
+};
+std::string_view name(Descendants policy);
+
+enum class Shield { off, attempt, required };
+
+struct ResourceLimit {
+  int resource = 0;
+  std::uint64_t soft = 0;
+  std::uint64_t hard = 0;
+};
+
+struct User {
+  unsigned uid = 0;
+  std::optional<unsigned> gid;  // none: the uid's group in /etc/passwd, else the uid's number
+};
+
+// What shapes the worker, and only the worker.
+struct Worker {
+  std::vector<std::string> argv;         // never empty
+  std::vector<std::string> environment;  // NAME=VALUE
+  std::string outer_marker;              // QUIETUS_SESSION as we found it: those around us
+  std::string directory;                 // empty: ours
+  std::vector<ResourceLimit> limits;
+  std::optional<User> user;
+  bool no_new_privileges = false;
+};
+
+struct Options {
+  Form form = Form::run;
+  std::optional<Span> timeout;           // none: no deadline
+  Span cleanup_timeout = std::chrono::seconds(10);
+  int signal = 15;                       // what asks the worker to end
+  bool signal_group = false;             // ask its whole process group
+  Descendants descendants = Descendants::tree;
+  Shield shield = Shield::off;
+  bool isolate = false;
+  bool die_with_parent = false;
+  bool sync = false;                     // fsync receipt and report
+  int verbosity = 0;                     // -1: say nothing, 1: say how it ended
+  // Empty: not asked for.
+  std::string receipt;
+  std::string report;
+  std::string stop_file;
+  std::string expire_file;
+  std::string output;
+  std::optional<std::uint64_t> output_limit;
+  Worker worker;
+};
+
+}  // namespace quietus

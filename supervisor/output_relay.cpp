@@ -1,0 +1,106 @@
+#include "supervisor/output_relay.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include "contract/decimal.hpp"
+
+namespace quietus {
+namespace {
+
+// A large pipe lets the worker run ahead while we are busy ending others.
+constexpr int kPipeSize = 1 << 20;
+constexpr std::size_t kChunk = std::size_t{1} << 18;
+constexpr int kReadsPerTurn = 64;
+// What a pipe can still hold when everybody is gone, with a wide margin for writers that are not.
+constexpr int kReadsAtTheEnd = 1024;
+
+}  // namespace
+
+sys::Result<OutputRelay> OutputRelay::create(sys::Gate& gate, sys::UniqueFd file,
+                                             std::uint64_t limit) {
+  auto ends = sys::pipe(gate);
+  if (!ends) return tl::unexpected(ends.error());
+  if (const auto set = sys::set_nonblocking(gate, ends->first.get()); !set) {
+    return tl::unexpected(set.error());
+  }
+  (void)sys::set_pipe_size(gate, ends->first.get(), kPipeSize);  // as large as the user may have it
+  const auto memory = sys::map_shared(gate, sizeof(State) + limit);
+  if (!memory) return tl::unexpected(memory.error());
+  return OutputRelay(std::move(ends->first), std::move(ends->second), std::move(file),
+                     new (*memory) State, limit);
+}
+
+OutputRelay::OutputRelay(sys::UniqueFd read_end, sys::UniqueFd write_end, sys::UniqueFd file,
+                         State* state, std::uint64_t limit)
+    : read_end_(std::move(read_end)),
+      write_end_(std::move(write_end)),
+      file_(std::move(file)),
+      state_(state),
+      ring_(reinterpret_cast<char*>(state + 1)),
+      head_limit_(limit / 2),
+      tail_limit_(limit - limit / 2) {}
+
+bool OutputRelay::drain(sys::Gate& gate) {
+  for (int reads = 0; reads < kReadsPerTurn; ++reads) {
+    const bool took = state_->head < head_limit_ ? take_head(gate) : take_tail(gate);
+    if (!took) return false;
+  }
+  return true;
+}
+
+// The ring is free until the head is full, so it serves as the buffer.
+bool OutputRelay::take_head(sys::Gate& gate) {
+  const std::uint64_t room = std::min(head_limit_ - state_->head, tail_limit_);
+  const auto got = sys::read(gate, read_end_.get(), {ring_, std::min<std::size_t>(room, kChunk)});
+  if (!got || *got == 0) return false;
+  to_file(gate, {ring_, *got});
+  state_->last_of_head = ring_[*got - 1];
+  state_->head += *got;
+  state_->total += *got;
+  return true;
+}
+
+bool OutputRelay::take_tail(sys::Gate& gate) {
+  const std::uint64_t at = tail_total() % tail_limit_;
+  const auto got = sys::read(gate, read_end_.get(),
+                             {ring_ + at, std::min<std::size_t>(tail_limit_ - at, kChunk)});
+  if (!got || *got == 0) return false;
+  state_->total += *got;
+  return true;
+}
+
+// A full disk costs bytes, not the run: the first error is told at the end.
+void OutputRelay::to_file(sys::Gate& gate, std::string_view bytes) {
+  const auto written = sys::write_all(gate, file_.get(), bytes);
+  if (!written && state_->write_error == 0) state_->write_error = written.error().code;
+}
+
+std::uint64_t OutputRelay::bytes_cut() const {
+  return tail_total() > tail_limit_ ? tail_total() - tail_limit_ : 0;
+}
+
+sys::Result<sys::Unit> OutputRelay::finish(sys::Gate& gate) {
+  for (int turns = 0; turns < kReadsAtTheEnd / kReadsPerTurn && drain(gate); ++turns) {
+  }
+  if (state_->finished == 0) {
+    state_->finished = 1;
+    if (bytes_cut() > 0) {
+      std::string notice = state_->last_of_head == '\n' ? "" : "\n";
+      notice += "[quietus: " + decimal(bytes_cut()) + " bytes cut]\n";
+      to_file(gate, notice);
+      const std::uint64_t oldest = tail_total() % tail_limit_;
+      to_file(gate, {ring_ + oldest, tail_limit_ - oldest});
+      to_file(gate, {ring_, oldest});
+    } else {
+      to_file(gate, {ring_, tail_total()});
+    }
+  }
+  if (state_->write_error != 0) {
+    return tl::unexpected(sys::Error{state_->write_error, "write"});
+  }
+  return sys::Unit{};
+}
+
+}  // namespace quietus

@@ -1,0 +1,292 @@
+#include "supervisor/supervision.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "contract/signals.hpp"
+#include "supervisor/child_side.hpp"
+
+namespace quietus {
+namespace {
+
+using namespace std::chrono_literals;
+using Event = Ladder::Event;
+using State = Ladder::State;
+
+// Only when poll itself is refused: no spinning.
+constexpr Span kNap = 1ms;
+constexpr int kMessagesPerTurn = 64;
+
+}  // namespace
+
+Supervision::Supervision(sys::Gate& gate, const Options& options, Ground& ground,
+                         Outcome& outcome, Sources sources, Moment started)
+    : gate_(gate),
+      options_(options),
+      outcome_(outcome),
+      ground_(ground),
+      sources_(std::move(sources)),
+      started_(started),
+      now_(started),
+      ladder_({.timeout = options.timeout, .cleanup = options.cleanup_timeout}, started),
+      tree_(gate, ground, options, outcome, started) {
+  outcome_.policy = name(options.descendants);
+  if (sources_.files != nullptr && !sources_.files->empty()) next_look_ = Deadline::at(started);
+}
+
+void Supervision::watch_worker(int pid) {
+  tree_.watch_worker(pid);
+  outcome_.worker_pid = pid;
+  tell(Note::of(Note::Kind::forked, pid));
+}
+
+void Supervision::end(Moment now) {
+  // Without a worker there is nobody to ask, and no reason to wait.
+  on(outcome_.worker_pid > 0 ? Event::stop : Event::kill, now);
+}
+
+void Supervision::request_stop(Cause cause, std::string_view by, Moment now) {
+  if (ladder_.state() == State::running) {
+    if (outcome_.cause == Cause::unknown) outcome_.stop_by = by;
+    outcome_.because(cause);
+  }
+  on(Event::stop, now);
+}
+
+void Supervision::run() {
+  while (!ladder_.settled()) {
+    turn();
+    if (!ladder_.settled()) wait(now_);
+  }
+}
+
+// --- one turn ----------------------------------------------------------------------------------
+
+void Supervision::turn() {
+  now_ = sys::now(gate_, now_);
+  const Moment now = now_;
+  read_signals(now);
+  read_commands(now);
+  read_launch_messages();
+  look_at_files(now);
+  if (sources_.output != nullptr) (void)sources_.output->drain(gate_);
+
+  // What has ended is collected before time is looked at: a worker that was in time is in time.
+  more_to_reap_ = tree_.reap(now);
+  if (tree_.worker_ended()) worker_ended(now);
+  if (tree_.blind()) on(Event::kill, now);
+  on(Event::tick, now);
+  const bool ending = ladder_.state() == State::reaping || ladder_.state() == State::draining;
+  if (ending && !more_to_reap_) end_the_rest(now);
+}
+
+// Sleeps until something happens; every source is level-triggered, so nothing is lost between the
+// turn and the poll.
+void Supervision::wait(Moment now) {
+  const bool ending = ladder_.state() == State::draining || ladder_.state() == State::reaping;
+  std::array<pollfd, 6> fds{};
+  std::size_t count = 0;
+  const auto add = [&](int fd, short events) {
+    if (fd >= 0) fds[count++] = {.fd = fd, .events = events, .revents = 0};
+  };
+  add(sources_.signals, POLLIN);
+  if (!guardian_gone_) add(sources_.commands, POLLIN);
+  add(sources_.launch_messages.get(), POLLIN);
+  if (sources_.files != nullptr && ladder_.state() == State::running) {
+    add(sources_.files->fd(), POLLIN);
+  }
+  if (sources_.output != nullptr) add(sources_.output->fd(), POLLIN);
+  if (ending && ground_.cgroup) add(ground_.cgroup->events(), POLLPRI);
+
+  const auto ready = sys::poll(gate_, {fds.data(), count}, wake(now).left(now));
+  if (!ready && ready.error().code != EINTR) (void)sys::sleep(gate_, kNap);
+}
+
+Deadline Supervision::wake(Moment now) const {
+  // SIGCHLD does not count: what was left in this turn sends no second one.
+  if (more_to_reap_) return Deadline::at(now);
+  Deadline wake = ladder_.wake();
+  if (ladder_.state() == State::running) return earlier(wake, next_look_);
+  if (ladder_.state() == State::grace) return wake;
+  return earlier(wake, Deadline::at(std::max(now, tree_.next_round())));
+}
+
+// --- what happened -----------------------------------------------------------------------------
+
+void Supervision::read_signals(Moment now) {
+  if (sources_.signals < 0) return;
+  for (int count = 0; count < kMessagesPerTurn; ++count) {
+    const auto received = sys::read_signal(gate_, sources_.signals);
+    if (!received) return;
+    take_signal(received->signal, now);
+  }
+}
+
+void Supervision::read_commands(Moment now) {
+  if (sources_.commands < 0 || guardian_gone_) return;
+  for (int count = 0; count < kMessagesPerTurn; ++count) {
+    const auto received = receive<Command>(gate_, sources_.commands);
+    if (!received) {
+      if (sys::would_block(received.error())) return;
+      outcome_.trouble("cannot hear the guardian: " +
+                       sys::errno_text(received.error().code, {}));
+      guardian_gone_ = true;
+      return request_stop(Cause::supervisor_killed, "guardian", now);
+    }
+    if (!*received) {
+      guardian_gone_ = true;
+      outcome_.trouble("the guardian process was killed");
+      return request_stop(Cause::supervisor_killed, "guardian", now);
+    }
+    switch ((*received)->kind) {
+      case Command::Kind::signal: take_signal((*received)->value, now); break;
+      case Command::Kind::parent_gone: request_stop(Cause::parent_gone, "parent", now); break;
+    }
+  }
+}
+
+void Supervision::take_signal(int signal, Moment now) {
+  switch (signal) {
+    case SIGUSR1:
+    case SIGUSR2: return tree_.pass_on(signal);
+    case SIGINT:
+      // Only a second Ctrl-C means "now": everything else may be repeated by accident.
+      if (interrupted_) on(Event::kill, now);
+      interrupted_ = true;
+      [[fallthrough]];
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT: return request_stop(Cause::stop, signal_name(signal), now);
+    default: return;
+  }
+}
+
+void Supervision::read_launch_messages() {
+  while (sources_.launch_messages) {
+    const auto received = receive<LaunchMessage>(gate_, sources_.launch_messages.get());
+    if (!received && sys::would_block(received.error())) return;
+    if (!received || !*received) {
+      sources_.launch_messages.reset();
+      if (!launch_failure_) tell(Note::of(Note::Kind::started));
+      return;
+    }
+    const LaunchMessage& message = **received;
+    if (message.fatal == 0) {
+      outcome_.fell_back(name(message.stage), message.code, "the worker went without it");
+      if (message.stage == Stage::cgroup && ground_.cgroup) {
+        (void)ground_.cgroup->remove(gate_);  // nobody is in it
+        ground_.cgroup.reset();
+      }
+      continue;
+    }
+    launch_failure_ = Ending::not_started(message.code);
+    const bool exec = message.stage == Stage::exec;
+    const std::string& about = message.stage == Stage::directory ? options_.worker.directory
+                                                                 : options_.worker.argv.front();
+    std::string text = sys::errno_text(message.code, about);
+    if (!exec) text += std::string(" (") + name(message.stage) + ")";
+    outcome_.trouble(std::move(text));
+    outcome_.exec_refused = exec;
+    outcome_.because(Cause::launch_failed);
+  }
+}
+
+void Supervision::look_at_files(Moment now) {
+  if (sources_.files == nullptr || ladder_.state() != State::running) return;
+  if (sources_.files->fd() >= 0) sources_.files->drain(gate_);
+  if (next_look_.passed(now)) {
+    sources_.files->arm(gate_);
+    next_look_ = Deadline::after(now, WatchedFiles::kInterval);
+  }
+  // A lookup that fails tells nothing: the signal still works, and the next look may.
+  if (sources_.files->present(gate_, Watched::stop_file).value_or(false)) {
+    request_stop(Cause::stop, "stop-file", now);
+  } else if (sources_.files->present(gate_, Watched::expire_file).value_or(false)) {
+    request_stop(Cause::expire, "expire-file", now);
+  }
+}
+
+// --- what follows ------------------------------------------------------------------------------
+
+void Supervision::on(Event event, Moment now) {
+  const State before = ladder_.state();
+  const Ladder::Action action = ladder_.on(event, now);
+  if (before == State::running && ladder_.state() != State::running) {
+    ending_since_ = now;
+    if (ladder_.overran()) outcome_.because(Cause::deadline);
+    tell(Note::of(Note::Kind::ending, static_cast<int>(outcome_.cause)));
+  }
+  switch (action) {
+    case Ladder::Action::none: break;
+    case Ladder::Action::terminate:
+      tree_.begin_forced_end(now);
+      tree_.terminate(now);
+      break;
+    case Ladder::Action::kill:
+      if (event != Event::worker_ended) tree_.begin_forced_end(now);
+      tree_.kill_worker_group(now);
+      // Its zombie hid others that had ended from the wait for any.
+      more_to_reap_ = tree_.reap(now);
+      break;
+    case Ladder::Action::give_up:
+      outcome_.survivors = tree_.survivors(now);
+      outcome_.trouble("cleanup: processes remain alive");
+      break;
+  }
+  if (ladder_.settled()) settle(now);
+}
+
+void Supervision::worker_ended(Moment now) {
+  // The child wrote before it ended: a launch that failed is known before its exit code is.
+  read_launch_messages();
+  const bool natural = ladder_.state() == State::running;
+  if (natural) outcome_.because(Cause::exited);
+  if (natural && keeps_on_success()) tree_.keep_everything();
+  on(Event::worker_ended, now);
+}
+
+// The exact condition of keep-on-success: exit 0, by itself, and nobody asked for the end.
+bool Supervision::keeps_on_success() {
+  if (options_.descendants != Descendants::keep_on_success || outcome_.error) return false;
+  if (!tree_.exited_cleanly() || launch_failure_) return false;
+  if (sources_.files == nullptr) return true;
+  const auto absent = [&](Watched what) {
+    return !sources_.files->present(gate_, what).value_or(true);
+  };
+  return absent(Watched::stop_file) && absent(Watched::expire_file);
+}
+
+void Supervision::end_the_rest(Moment now) {
+  if (tree_.worker_ended()) tree_.kill_worker_group(now);  // collects it, once
+  outcome_.proof = tree_.prove_empty(now);
+  if (outcome_.proof) return on(Event::quiet, now);
+  if (now >= tree_.next_round()) tree_.kill_round(now);
+}
+
+void Supervision::settle(Moment now) {
+  if (launch_failure_) outcome_.ending = *launch_failure_;
+  const bool keeps = options_.descendants == Descendants::group ||
+                     outcome_.proof == Proof::kept_by_policy;
+  if (keeps) outcome_.kept = tree_.kept(now);
+  if (sources_.output != nullptr) {
+    const auto finished = sources_.output->finish(gate_);
+    if (!finished) {
+      outcome_.trouble("output: " + sys::errno_text(finished.error().code, options_.output));
+    }
+    outcome_.output_bytes_cut = static_cast<std::int64_t>(sources_.output->bytes_cut());
+  }
+  // A last look: whatever killed the guardian must be in the receipt.
+  read_commands(now);
+  now_ = sys::now(gate_, now_);
+  outcome_.cleanup = now_ - ending_since_;
+  outcome_.total = now_ - started_;
+  outcome_.wall_end_ns = sys::wall_clock_ns(gate_);
+}
+
+void Supervision::tell(const Note& note) {
+  // The guardian may be gone; the end of file on the other pipe says so.
+  if (sources_.notes >= 0) (void)send(gate_, sources_.notes, note);
+}
+
+}  // namespace quietus

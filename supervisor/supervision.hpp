@@ -1,0 +1,79 @@
+// The loop that sees one worker to its end: the one place in a half that waits. The supervisor runs
+// it from the launch; the guardian runs it, with fewer sources, over what it adopts when the
+// supervisor is killed. It cannot fail: trouble is recorded in the Outcome.
+#pragma once
+
+#include <optional>
+
+#include "contract/outcome.hpp"
+#include "kernel/calls.hpp"
+#include "supervisor/ladder.hpp"
+#include "supervisor/link.hpp"
+#include "supervisor/options.hpp"
+#include "supervisor/output_relay.hpp"
+#include "supervisor/process_tree.hpp"
+#include "supervisor/watched_files.hpp"
+
+namespace quietus {
+
+// Where events come from. Whatever is absent never happens.
+struct Sources {
+  int signals = -1;                 // signalfd
+  int commands = -1;                // from the guardian
+  int notes = -1;                   // to the guardian
+  sys::UniqueFd launch_messages;    // from the child, until it has exec'd
+  WatchedFiles* files = nullptr;
+  OutputRelay* output = nullptr;
+};
+
+class Supervision {
+ public:
+  Supervision(sys::Gate& gate, const Options& options, Ground& ground, Outcome& outcome,
+              Sources sources, Moment started);
+
+  // The worker was forked just now (the supervisor), or was adopted (the guardian, where it was
+  // told the number).
+  void watch_worker(int pid);
+
+  // Somebody asks for the end before or while running.
+  void request_stop(Cause cause, std::string_view by, Moment now);
+
+  // The end begins at once, whatever the cause was.
+  void end(Moment now);
+
+  void run();
+
+ private:
+  void wait(Moment now);
+  void turn();
+  void read_signals(Moment now);
+  void read_commands(Moment now);
+  void read_launch_messages();
+  void look_at_files(Moment now);
+  void take_signal(int signal, Moment now);
+  void on(Ladder::Event event, Moment now);
+  void worker_ended(Moment now);
+  void end_the_rest(Moment now);
+  void settle(Moment now);
+  void tell(const Note& note);
+  [[nodiscard]] bool keeps_on_success();
+  [[nodiscard]] Deadline wake(Moment now) const;
+
+  sys::Gate& gate_;
+  const Options& options_;
+  Outcome& outcome_;
+  Ground& ground_;
+  Sources sources_;
+  Moment started_;
+  Moment now_;
+  Ladder ladder_;
+  ProcessTree tree_;
+  Deadline next_look_;
+  Moment ending_since_{};
+  std::optional<Ending> launch_failure_;
+  bool more_to_reap_ = false;
+  bool interrupted_ = false;
+  bool guardian_gone_ = false;
+};
+
+}  // namespace quietus

@@ -1,0 +1,44 @@
+// Files whose appearance is a request: the stop file, the expire file. An lstat now and then is the
+// truth; inotify only makes it fast, since it misses mounts, replaced directories and what is put
+// under an overlay (inotify(7), "Limitations and caveats").
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "contract/time.hpp"
+#include "kernel/calls.hpp"
+
+namespace quietus {
+
+enum class Watched { stop_file, expire_file };
+
+class WatchedFiles {
+ public:
+  // How often to look, whatever inotify says.
+  static constexpr Span kInterval = std::chrono::milliseconds(250);
+
+  void add(Watched what, std::string path);
+  [[nodiscard]] bool empty() const { return files_.empty(); }
+
+  // Starts inotify where it can be had. The caller looks after this, never before: what came in
+  // between is then seen.
+  void arm(sys::Gate& gate);
+  [[nodiscard]] int fd() const { return inotify_.get(); }
+  // Takes what inotify has to say; afterwards it is time to look.
+  void drain(sys::Gate& gate);
+
+  // Whether it is there: of any type, also a dangling symlink. The error is that of the lstat, when
+  // it could not be known.
+  sys::Result<bool> present(sys::Gate& gate, Watched what) const;
+
+ private:
+  struct File {
+    Watched what;
+    std::string path;
+  };
+  std::vector<File> files_;
+  sys::UniqueFd inotify_;
+};
+
+}  // namespace quietus
