@@ -1,0 +1,62 @@
+#include "program/option_table.hpp"
+
+namespace quietus {
+namespace {
+
+using enum Takes;
+
+constexpr OptionSpec kOptions[] = {
+    {OptionId::timeout, "timeout", 't', value, "DURATION",
+     "deadline of the command (default: none)"},
+    {OptionId::cleanup_timeout, "cleanup-timeout", 'k', value, "DURATION",
+     "bound of each cleanup phase: the grace after\n"
+     "the signal, reaping, draining (default: 10)",
+     "kill-after"},
+    {OptionId::signal, "signal", 's', value, "SIGNAL",
+     "what asks the command to end (default: TERM)"},
+    {OptionId::signal_group, "signal-group", 0, nothing, {},
+     "send that signal to its whole process group"},
+    {OptionId::descendants, "descendants", 0, value, "POLICY",
+     "tree: everything it started ends (default);\n"
+     "group: its process group ends, services that\n"
+     "detached themselves stay; keep-on-success:\n"
+     "after exit 0 nothing is ended, else as tree"},
+    {OptionId::preserve, "preserve-descendants-on-success", 0, nothing, {},
+     "the same as --descendants keep-on-success"},
+    {OptionId::receipt, "receipt", 0, value, "FILE", "write the cleanup receipt (JSON, four keys)"},
+    {OptionId::report, "report", 0, value, "FILE", "write the full report (JSON)"},
+    {OptionId::sync, "sync", 0, nothing, {}, "fsync both, and their directories"},
+    {OptionId::stop_file, "stop-file", 0, value, "FILE",
+     "stop as soon as this exists; if it is there\nalready, start nothing"},
+    {OptionId::expire_file, "expire-file", 0, value, "FILE",
+     "the same, but counts as the deadline"},
+    {OptionId::output, "output", 'o', value, "FILE", "send the command's stdout and stderr there"},
+    {OptionId::output_limit, "output-limit", 0, value, "BYTES",
+     "keep the head and the tail of the output, half\n"
+     "of BYTES each (KiB, MiB, GiB understood)"},
+    {OptionId::shield, "shield", 0, optional_value, "try",
+     "the command can signal only what it started,\n"
+     "and ends for certain (Linux 6.12); =try: go on\nwithout where that cannot be had"},
+    {OptionId::isolate, "isolate", 0, nothing, {}, "run the command in its own PID namespace"},
+    {OptionId::no_new_privs, "no-new-privs", 0, nothing, {},
+     "no setuid programs in the command"},
+    {OptionId::die_with_parent, "die-with-parent", 0, nothing, {},
+     "stop when whoever started us is gone"},
+    {OptionId::chdir, "chdir", 'C', value, "DIR", "run the command in DIR"},
+    {OptionId::setenv, "setenv", 'E', value, "NAME[=VALUE]",
+     "set a variable for it, or pass ours on"},
+    {OptionId::unset, "unset", 0, value, "NAME", "remove a variable for it"},
+    {OptionId::clear_env, "clear-env", 0, nothing, {}, "start it with an empty environment"},
+    {OptionId::rlimit, "rlimit", 0, value, "NAME=SOFT[:HARD]",
+     "a resource limit for it, as in prlimit(1)"},
+    {OptionId::user, "user", 0, value, "UID[:GID]", "run it as this user"},
+    {OptionId::quiet, "quiet", 'q', nothing, {}, "say nothing"},
+    {OptionId::verbose, "verbose", 'v', nothing, {}, "say how it ended"},
+    {OptionId::help, "help", 'h', nothing, {}, "this text"},
+};
+
+}  // namespace
+
+std::span<const OptionSpec> option_table() { return kOptions; }
+
+}  // namespace quietus
