@@ -85,9 +85,16 @@ void verb_hold(const Call&) {
 }
 
 void verb_exec(const Call& call) {
-  // The words behind the verb are a command, and argv ends in a null pointer anyway.
-  execvp(call.rest.words[0], call.rest.words);
-  fail(call.rest.words[0]);
+  // The script may go on behind a bracket: only its own words are the command.
+  static char* command[1024];
+  int count = 0;
+  for (; count < call.rest.count && count < 1023; ++count) command[count] = call.rest.words[count];
+  if (count == 0) {
+    errno = EINVAL;
+    fail("exec");
+  }
+  execvp(command[0], command);
+  fail(command[0]);
 }
 
 const Verb kScriptVerbs[] = {

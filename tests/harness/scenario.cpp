@@ -192,7 +192,10 @@ Running Scenario::start(Launch launch) {
   const int err = launch.err >= 0 ? launch.err : open(err_path.c_str(), kCreate, 0666);
   const Words words = launch.all_words();
   const std::vector<char*> argv = pointers(words);
-  const std::vector<char*> environment = pointers(launch.environment.value_or(Words{}));
+  const Words variables = launch.environment.value_or(Words{});
+  const std::vector<char*> environment = pointers(variables);
+  int started[2];
+  if (pipe2(started, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
 
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(std::string("fork: ") + strerror(errno));
@@ -209,12 +212,19 @@ Running Scenario::start(Launch launch) {
     } else {
       execvp(argv[0], argv.data());
     }
+    (void)!write(started[1], &errno, sizeof errno);
     _exit(96);
   }
+  // Closed by the exec: from here on a signal meets the program, not the words before it.
+  close(started[1]);
+  int error = 0;
+  const ssize_t told = read(started[0], &error, sizeof error);
+  close(started[0]);
   if (launch.in < 0) close(in);
   if (launch.out < 0) close(out);
   if (launch.err < 0) close(err);
   if (release[0] >= 0) close(release[0]);
+  if (told > 0) throw std::runtime_error("cannot start " + words[0] + ": " + strerror(error));
   return Running(std::move(launch), child, release[1], out_path, err_path);
 }
 
