@@ -133,6 +133,23 @@ JsonWriter& JsonWriter::seconds(std::int64_t nanoseconds) {
   return *this;
 }
 
+JsonWriter& JsonWriter::field(std::string_view name, std::string_view value) {
+  return key(name).text(value);
+}
+JsonWriter& JsonWriter::field(std::string_view name, const char* value) {
+  return key(name).text(value);
+}
+JsonWriter& JsonWriter::field(std::string_view name, std::int64_t value) {
+  return key(name).number(value);
+}
+JsonWriter& JsonWriter::field(std::string_view name, int value) { return key(name).number(value); }
+JsonWriter& JsonWriter::field(std::string_view name, bool value) {
+  return key(name).boolean(value);
+}
+JsonWriter& JsonWriter::seconds_field(std::string_view name, std::int64_t nanoseconds) {
+  return key(name).seconds(nanoseconds);
+}
+
 void JsonWriter::append_escaped(std::string_view value) {
   out_ += '"';
   while (!value.empty()) {

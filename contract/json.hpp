@@ -24,11 +24,12 @@ class JsonWriter {
   JsonWriter& seconds(std::int64_t nanoseconds);
 
   // What most objects consist of.
-  JsonWriter& field(std::string_view name, std::string_view value) { return key(name).text(value); }
-  JsonWriter& field(std::string_view name, const char* value) { return key(name).text(value); }
-  JsonWriter& field(std::string_view name, std::int64_t value) { return key(name).number(value); }
-  JsonWriter& field(std::string_view name, int value) { return key(name).number(value); }
-  JsonWriter& field(std::string_view name, bool value) { return key(name).boolean(value); }
+  JsonWriter& field(std::string_view name, std::string_view value);
+  JsonWriter& field(std::string_view name, const char* value);
+  JsonWriter& field(std::string_view name, std::int64_t value);
+  JsonWriter& field(std::string_view name, int value);
+  JsonWriter& field(std::string_view name, bool value);
+  JsonWriter& seconds_field(std::string_view name, std::int64_t nanoseconds);
 
   [[nodiscard]] std::string take() { return std::move(out_); }
 

@@ -65,10 +65,8 @@ void write_processes(JsonWriter& json, std::string_view key, const std::vector<P
 void write_usage(JsonWriter& json, std::string_view key, const Usage& usage) {
   json.key(key)
       .begin_object()
-      .key("user_seconds")
-      .seconds(usage.user.count())
-      .key("system_seconds")
-      .seconds(usage.system.count())
+      .seconds_field("user_seconds", usage.user.count())
+      .seconds_field("system_seconds", usage.system.count())
       .field("peak_rss_kib", usage.peak_rss_kib)
       .end_object();
 }
@@ -79,10 +77,8 @@ void write_steps(JsonWriter& json, const std::vector<Step>& steps) {
     json.begin_object()
         .field("action", step.action)
         .field("signal", signal_name(step.signal))
-        .key("at_seconds")
-        .seconds(step.at.count())
-        .key("until_seconds")
-        .seconds(step.until.count())
+        .seconds_field("at_seconds", step.at.count())
+        .seconds_field("until_seconds", step.until.count())
         .field("rounds", step.rounds)
         .field("reached", step.reached)
         .end_object();
@@ -165,12 +161,9 @@ std::string report_json(const Outcome& outcome) {
       .begin_object()
       .field("started", rfc3339(outcome.wall_start_ns))
       .field("ended", rfc3339(outcome.wall_end_ns))
-      .key("worker_seconds")
-      .seconds(outcome.worker_ran.count())
-      .key("cleanup_seconds")
-      .seconds(outcome.cleanup.count())
-      .key("total_seconds")
-      .seconds(outcome.total.count())
+      .seconds_field("worker_seconds", outcome.worker_ran.count())
+      .seconds_field("cleanup_seconds", outcome.cleanup.count())
+      .seconds_field("total_seconds", outcome.total.count())
       .end_object()
       .end_object();
   return json.take() + '\n';

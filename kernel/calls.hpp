@@ -22,8 +22,6 @@
 
 namespace quietus::sys {
 
-struct Unit {};
-
 // --- time and identity ---------------------------------------------------------------------
 // Never before `otherwise`, the last moment that the caller saw. Where a filter denies the clock,
 // whole seconds from sysinfo(2).

@@ -16,11 +16,6 @@
 namespace quietus::sys {
 namespace {
 
-Result<Unit> done(const Result<long>& answer) {
-  if (!answer) return tl::unexpected(answer.error());
-  return Unit{};
-}
-
 Result<UniqueFd> owned(Gate& gate, const Result<long>& answer) {
   if (!answer) return tl::unexpected(answer.error());
   return UniqueFd(gate, static_cast<int>(*answer));
@@ -59,7 +54,7 @@ std::int64_t wall_clock_ns(Gate& gate) {
 
 Result<Unit> sleep(Gate& gate, Span span) {
   const timespec time = to_timespec(span);
-  return done(once(gate, "nanosleep", SYS_nanosleep, &time, nullptr));
+  return unit(once(gate, "nanosleep", SYS_nanosleep, &time, nullptr));
 }
 
 Result<UniqueFd> open(Gate& gate, const char* path, int flags, unsigned mode) {
@@ -78,15 +73,11 @@ Result<std::pair<UniqueFd, UniqueFd>> pipe(Gate& gate) {
 }
 
 Result<std::size_t> read(Gate& gate, int fd, std::span<char> buffer) {
-  return call(gate, "read", SYS_read, fd, buffer.data(), buffer.size()).map([](long n) {
-    return static_cast<std::size_t>(n);
-  });
+  return count(call(gate, "read", SYS_read, fd, buffer.data(), buffer.size()));
 }
 
 Result<std::size_t> write(Gate& gate, int fd, std::string_view bytes) {
-  return call(gate, "write", SYS_write, fd, bytes.data(), bytes.size()).map([](long n) {
-    return static_cast<std::size_t>(n);
-  });
+  return count(call(gate, "write", SYS_write, fd, bytes.data(), bytes.size()));
 }
 
 Result<Unit> write_all(Gate& gate, int fd, std::string_view bytes) {
@@ -123,7 +114,7 @@ Result<Unit> write_file(Gate& gate, const char* path, std::string_view bytes) {
 
 Result<Unit> close_from(Gate& gate, int lowest) {
   const auto closed = call(gate, "close_range", SYS_close_range, lowest, ~0u, 0);
-  if (closed || !missing(closed.error())) return done(closed);
+  if (closed || !missing(closed.error())) return unit(closed);
 
   // Kernels before 5.9. Never "every number up to the limit", which may be a billion: what /proc
   // lists, and where there is no /proc, the numbers that are in use in practice.
@@ -140,12 +131,12 @@ Result<Unit> close_from(Gate& gate, int lowest) {
   });
 }
 
-Result<Unit> close_now(Gate& gate, int fd) { return done(once(gate, "close", SYS_close, fd)); }
+Result<Unit> close_now(Gate& gate, int fd) { return unit(once(gate, "close", SYS_close, fd)); }
 
 Result<Unit> duplicate_onto(Gate& gate, int fd, int target) {
   // dup3 refuses equal numbers; then only close-on-exec has to go.
-  if (fd == target) return done(call(gate, "fcntl", SYS_fcntl, fd, F_SETFD, 0));
-  return done(call(gate, "dup3", SYS_dup3, fd, target, 0));
+  if (fd == target) return done(gate, "fcntl", SYS_fcntl, fd, F_SETFD, 0);
+  return done(gate, "dup3", SYS_dup3, fd, target, 0);
 }
 
 Result<bool> is_open(Gate& gate, int fd) {
@@ -156,16 +147,16 @@ Result<bool> is_open(Gate& gate, int fd) {
 }
 
 Result<Unit> set_nonblocking(Gate& gate, int fd) {
-  return done(call(gate, "fcntl", SYS_fcntl, fd, F_SETFL, O_NONBLOCK));
+  return done(gate, "fcntl", SYS_fcntl, fd, F_SETFL, O_NONBLOCK);
 }
 
 Result<Unit> set_appending(Gate& gate, int fd) {
-  return done(call(gate, "fcntl", SYS_fcntl, fd, F_SETFL, O_APPEND));
+  return done(gate, "fcntl", SYS_fcntl, fd, F_SETFL, O_APPEND);
 }
 
 Result<Unit> set_pipe_size(Gate& gate, int fd, int bytes) {
   constexpr int kSetPipeSize = 1031;  // F_SETPIPE_SZ, a GNU extension of fcntl(2)
-  return done(call(gate, "fcntl", SYS_fcntl, fd, kSetPipeSize, bytes));
+  return done(gate, "fcntl", SYS_fcntl, fd, kSetPipeSize, bytes);
 }
 
 Result<struct stat> lstat(Gate& gate, const char* path) {
@@ -184,26 +175,26 @@ Result<struct stat> fstat(Gate& gate, int fd) {
 }
 
 Result<Unit> change_mode(Gate& gate, int fd, unsigned mode) {
-  return done(call(gate, "fchmod", SYS_fchmod, fd, mode));
+  return done(gate, "fchmod", SYS_fchmod, fd, mode);
 }
 
 Result<Unit> rename(Gate& gate, const char* from, const char* to) {
-  return done(call(gate, "rename", SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
+  return done(gate, "rename", SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
 }
 
 Result<Unit> unlink(Gate& gate, const char* path) {
-  return done(call(gate, "unlink", SYS_unlinkat, AT_FDCWD, path, 0));
+  return done(gate, "unlink", SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
 Result<Unit> make_directory(Gate& gate, const char* path, unsigned mode) {
-  return done(call(gate, "mkdir", SYS_mkdirat, AT_FDCWD, path, mode));
+  return done(gate, "mkdir", SYS_mkdirat, AT_FDCWD, path, mode);
 }
 
 Result<Unit> remove_directory(Gate& gate, const char* path) {
-  return done(call(gate, "rmdir", SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR));
+  return done(gate, "rmdir", SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
 }
 
-Result<Unit> sync(Gate& gate, int fd) { return done(call(gate, "fsync", SYS_fsync, fd)); }
+Result<Unit> sync(Gate& gate, int fd) { return done(gate, "fsync", SYS_fsync, fd); }
 
 Result<std::string> read_link(Gate& gate, const char* path) {
   char target[4096];
@@ -223,8 +214,7 @@ Result<std::string> working_directory(Gate& gate) {
 }
 
 Result<std::size_t> read_directory(Gate& gate, int fd, std::span<char> buffer) {
-  return call(gate, "getdents64", SYS_getdents64, fd, buffer.data(), buffer.size())
-      .map([](long n) { return static_cast<std::size_t>(n); });
+  return count(call(gate, "getdents64", SYS_getdents64, fd, buffer.data(), buffer.size()));
 }
 
 Result<UniqueFd> inotify(Gate& gate) {
@@ -234,8 +224,7 @@ Result<UniqueFd> inotify(Gate& gate) {
 Result<int> watch_directory(Gate& gate, int inotify, const char* path) {
   constexpr unsigned kEvents =
       IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-  return call(gate, "inotify_add_watch", SYS_inotify_add_watch, inotify, path, kEvents)
-      .map([](long watch) { return static_cast<int>(watch); });
+  return number(call(gate, "inotify_add_watch", SYS_inotify_add_watch, inotify, path, kEvents));
 }
 
 Result<Unit> random_bytes(Gate& gate, std::span<char> bytes) {
@@ -255,22 +244,21 @@ Result<void*> map_shared(Gate& gate, std::size_t bytes) {
 
 Result<int> poll(Gate& gate, std::span<pollfd> fds, std::optional<Span> timeout) {
   const timespec limit = to_timespec(timeout.value_or(Span{}));
-  return once(gate, "ppoll", SYS_ppoll, fds.data(), fds.size(), timeout ? &limit : nullptr,
-              nullptr, sizeof(std::uint64_t))
-      .map([](long ready) { return static_cast<int>(ready); });
+  return number(once(gate, "ppoll", SYS_ppoll, fds.data(), fds.size(), timeout ? &limit : nullptr,
+              nullptr, sizeof(std::uint64_t)));
 }
 
 Result<Unit> change_directory(Gate& gate, const char* path) {
-  return done(call(gate, "chdir", SYS_chdir, path));
+  return done(gate, "chdir", SYS_chdir, path);
 }
 
 Result<Unit> mount_private_root(Gate& gate) {
-  return done(call(gate, "mount", SYS_mount, "none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
+  return done(gate, "mount", SYS_mount, "none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
 }
 
 Result<Unit> mount_proc(Gate& gate) {
-  return done(call(gate, "mount", SYS_mount, "proc", "/proc", "proc",
-                   MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr));
+  return done(gate, "mount", SYS_mount, "proc", "/proc", "proc",
+                   MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
 }
 
 }  // namespace quietus::sys

@@ -11,21 +11,6 @@
 namespace quietus::sys {
 namespace {
 
-Result<Unit> done(const Result<long>& answer) {
-  if (!answer) return tl::unexpected(answer.error());
-  return Unit{};
-}
-
-Result<int> as_int(const Result<long>& answer) {
-  if (!answer) return tl::unexpected(answer.error());
-  return static_cast<int>(*answer);
-}
-
-template <class... Args>
-Result<long> prctl(Gate& gate, const char* name, int option, Args... args) {
-  return call(gate, name, SYS_prctl, option, args...);
-}
-
 Span to_span(const timeval& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
 }
@@ -57,9 +42,9 @@ Result<Waited> wait_for(Gate& gate, int pid, int options) {
 
 }  // namespace
 
-Result<int> own_pid(Gate& gate) { return as_int(call(gate, "getpid", SYS_getpid)); }
-Result<int> parent_pid(Gate& gate) { return as_int(call(gate, "getppid", SYS_getppid)); }
-Result<int> process_group(Gate& gate) { return as_int(call(gate, "getpgid", SYS_getpgid, 0)); }
+Result<int> own_pid(Gate& gate) { return number(call(gate, "getpid", SYS_getpid)); }
+Result<int> parent_pid(Gate& gate) { return number(call(gate, "getppid", SYS_getppid)); }
+Result<int> process_group(Gate& gate) { return number(call(gate, "getpgid", SYS_getpgid, 0)); }
 
 Result<unsigned> effective_uid(Gate& gate) {
   return call(gate, "geteuid", SYS_geteuid).map([](long id) { return static_cast<unsigned>(id); });
@@ -93,38 +78,38 @@ Result<Waited> wait_for_exit(Gate& gate, int pid, Peek peek) {
 
 Result<Waited> wait_for_stop(Gate& gate, int pid) { return wait_for(gate, pid, WSTOPPED); }
 
-Result<Unit> new_session(Gate& gate) { return done(call(gate, "setsid", SYS_setsid)); }
+Result<Unit> new_session(Gate& gate) { return done(gate, "setsid", SYS_setsid); }
 
 Result<Unit> become_subreaper(Gate& gate) {
-  return done(prctl(gate, "prctl(PR_SET_CHILD_SUBREAPER)", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
+  return done(gate, "prctl(PR_SET_CHILD_SUBREAPER)", SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
 Result<bool> is_subreaper(Gate& gate) {
   int value = 0;
   const auto got =
-      prctl(gate, "prctl(PR_GET_CHILD_SUBREAPER)", PR_GET_CHILD_SUBREAPER, &value, 0, 0, 0);
+      call(gate, "prctl(PR_GET_CHILD_SUBREAPER)", SYS_prctl, PR_GET_CHILD_SUBREAPER, &value, 0, 0, 0);
   if (!got) return tl::unexpected(got.error());
   return value == 1;
 }
 
 Result<Unit> set_dumpable(Gate& gate, bool dumpable) {
-  return done(prctl(gate, "prctl(PR_SET_DUMPABLE)", PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0));
+  return done(gate, "prctl(PR_SET_DUMPABLE)", SYS_prctl, PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0);
 }
 
 Result<Unit> set_name(Gate& gate, const char* name) {
-  return done(prctl(gate, "prctl(PR_SET_NAME)", PR_SET_NAME, name, 0, 0, 0));
+  return done(gate, "prctl(PR_SET_NAME)", SYS_prctl, PR_SET_NAME, name, 0, 0, 0);
 }
 
 Result<Unit> set_parent_death_signal(Gate& gate, int signal) {
-  return done(prctl(gate, "prctl(PR_SET_PDEATHSIG)", PR_SET_PDEATHSIG, signal, 0, 0, 0));
+  return done(gate, "prctl(PR_SET_PDEATHSIG)", SYS_prctl, PR_SET_PDEATHSIG, signal, 0, 0, 0);
 }
 
 Result<Unit> set_no_new_privileges(Gate& gate) {
-  return done(prctl(gate, "prctl(PR_SET_NO_NEW_PRIVS)", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+  return done(gate, "prctl(PR_SET_NO_NEW_PRIVS)", SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
 Result<int> landlock_abi(Gate& gate) {
-  return as_int(call(gate, "landlock_create_ruleset", SYS_landlock_create_ruleset, nullptr, 0,
+  return number(call(gate, "landlock_create_ruleset", SYS_landlock_create_ruleset, nullptr, 0,
                      kLandlockCreateRulesetVersion));
 }
 
@@ -134,25 +119,24 @@ Result<Unit> restrict_signals(Gate& gate) {
                          sizeof rules, 0);
   if (!made) return tl::unexpected(made.error());
   const UniqueFd ruleset(gate, static_cast<int>(*made));
-  return done(
-      call(gate, "landlock_restrict_self", SYS_landlock_restrict_self, ruleset.get(), 0));
+  return done(gate, "landlock_restrict_self", SYS_landlock_restrict_self, ruleset.get(), 0);
 }
 
 Result<Unit> set_limit(Gate& gate, int resource, std::uint64_t soft, std::uint64_t hard) {
   const std::uint64_t limit[2] = {soft, hard};
-  return done(call(gate, "prlimit64", SYS_prlimit64, 0, resource, limit, nullptr));
+  return done(gate, "prlimit64", SYS_prlimit64, 0, resource, limit, nullptr);
 }
 
 Result<Unit> clear_groups(Gate& gate) {
-  return done(call(gate, "setgroups", SYS_setgroups, 0, nullptr));
+  return done(gate, "setgroups", SYS_setgroups, 0, nullptr);
 }
 
 Result<Unit> set_gid(Gate& gate, unsigned gid) {
-  return done(call(gate, "setresgid", SYS_setresgid, gid, gid, gid));
+  return done(gate, "setresgid", SYS_setresgid, gid, gid, gid);
 }
 
 Result<Unit> set_uid(Gate& gate, unsigned uid) {
-  return done(call(gate, "setresuid", SYS_setresuid, uid, uid, uid));
+  return done(gate, "setresuid", SYS_setresuid, uid, uid, uid);
 }
 
 Error execute(Gate& gate, const char* path, const char* const* argv, const char* const* envp) {

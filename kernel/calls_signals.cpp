@@ -10,13 +10,8 @@
 namespace quietus::sys {
 namespace {
 
-Result<Unit> done(const Result<long>& answer) {
-  if (!answer) return tl::unexpected(answer.error());
-  return Unit{};
-}
-
 Result<Unit> set_mask(Gate& gate, int how, std::uint64_t bits) {
-  return done(call(gate, "rt_sigprocmask", SYS_rt_sigprocmask, how, &bits, nullptr, sizeof bits));
+  return done(gate, "rt_sigprocmask", SYS_rt_sigprocmask, how, &bits, nullptr, sizeof bits);
 }
 
 }  // namespace
@@ -37,8 +32,8 @@ Result<bool> is_ignored(Gate& gate, int signal) {
 
 Result<Unit> reset_signal(Gate& gate, int signal) {
   const KernelSigaction action{kSigDefault, 0, 0, 0};
-  return done(call(gate, "rt_sigaction", SYS_rt_sigaction, signal, &action, nullptr,
-                   sizeof action.mask));
+  return done(gate, "rt_sigaction", SYS_rt_sigaction, signal, &action, nullptr,
+                   sizeof action.mask);
 }
 
 Result<UniqueFd> signal_fd(Gate& gate, SignalSet set) {
@@ -58,7 +53,7 @@ Result<Received> read_signal(Gate& gate, int fd) {
 }
 
 Result<Unit> kill(Gate& gate, int pid, int signal) {
-  return done(call(gate, "kill", SYS_kill, pid, signal));
+  return done(gate, "kill", SYS_kill, pid, signal);
 }
 
 Result<UniqueFd> open_pidfd(Gate& gate, int pid) {
@@ -68,8 +63,7 @@ Result<UniqueFd> open_pidfd(Gate& gate, int pid) {
 }
 
 Result<Unit> signal_pidfd(Gate& gate, int pidfd, int signal) {
-  return done(
-      call(gate, "pidfd_send_signal", SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
+  return done(gate, "pidfd_send_signal", SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
 }
 
 }  // namespace quietus::sys

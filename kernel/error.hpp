@@ -14,6 +14,9 @@ struct Error {
   const char* call = "";
 };
 
+// The value of a call that has nothing to say but that it worked.
+struct Unit {};
+
 template <class T>
 using Result = tl::expected<T, Error>;
 

@@ -1,13 +1,27 @@
 // How the calls_*.cpp files speak to the Gate. For them alone.
 #pragma once
 
-#include <cerrno>
+#include <cstddef>
 #include <type_traits>
 
 #include "kernel/error.hpp"
 #include "kernel/gate.hpp"
 
 namespace quietus::sys {
+
+// One request, as it is: for the calls whose EINTR is an answer.
+Result<long> once(Gate& gate, const char* name, const Request& request);
+
+// The one place where EINTR is retried, with a bound.
+Result<long> call(Gate& gate, const char* name, const Request& request);
+
+// The answers as the typed functions give them.
+Result<Unit> unit(const Result<long>& answer);
+Result<int> number(const Result<long>& answer);
+Result<std::size_t> count(const Result<long>& answer);
+
+// call(), for what has nothing to say but that it worked.
+Result<Unit> done(Gate& gate, const char* name, const Request& request);
 
 template <class T>
 long as_argument(T value) {
@@ -18,25 +32,19 @@ long as_argument(T value) {
   }
 }
 
-// One request, as it is: for the calls whose EINTR is an answer.
 template <class... Args>
 Result<long> once(Gate& gate, const char* name, long number, Args... args) {
-  const long answer = gate.perform(Request{number, {as_argument(args)...}});
-  if (answer < 0) return tl::unexpected(Error{static_cast<int>(-answer), name});
-  return answer;
+  return once(gate, name, Request{number, {as_argument(args)...}});
 }
-
-// The one place where EINTR is retried, and its bound: every signal is blocked, so more than a few
-// in a row mean that something is wrong.
-inline constexpr int kInterruptions = 100;
 
 template <class... Args>
 Result<long> call(Gate& gate, const char* name, long number, Args... args) {
-  Result<long> answer = once(gate, name, number, args...);
-  for (int tries = 0; !answer && answer.error().code == EINTR && tries < kInterruptions; ++tries) {
-    answer = once(gate, name, number, args...);
-  }
-  return answer;
+  return call(gate, name, Request{number, {as_argument(args)...}});
+}
+
+template <class... Args>
+Result<Unit> done(Gate& gate, const char* name, long number, Args... args) {
+  return done(gate, name, Request{number, {as_argument(args)...}});
 }
 
 }  // namespace quietus::sys

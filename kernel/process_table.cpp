@@ -53,9 +53,9 @@ Result<std::vector<StatRow>> scan_processes(Gate& gate, Moment until) {
   return rows;
 }
 
-std::vector<int> probe_children(Gate& gate, int from, Moment until) {
+std::vector<int> probe_children(Gate& gate, int from, int count, Moment until) {
   std::vector<int> found;
-  for (int step = 0; step < kHighestPid; ++step) {
+  for (int step = 0; step < std::min(count, kHighestPid); ++step) {
     const int pid = (from + step - 1) % kHighestPid + 1;
     if (wait_for_exit(gate, pid, Peek::yes)) found.push_back(pid);
     if (step % kLooksPerClock == 0 && now(gate, until) >= until) break;
@@ -64,18 +64,28 @@ std::vector<int> probe_children(Gate& gate, int from, Moment until) {
 }
 
 std::vector<StatRow> descendants_of(int root, const std::vector<StatRow>& rows) {
-  std::vector<StatRow> by_parent = rows;
-  std::ranges::sort(by_parent, {}, &StatRow::ppid);
+  // (ppid, row) as one number, sorted by heap: the smallest code that is fast enough.
+  std::vector<std::uint64_t> by_parent;
+  by_parent.reserve(rows.size());
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    by_parent.push_back(static_cast<std::uint64_t>(rows[at].ppid) << 32 | at);
+  }
+  std::make_heap(by_parent.begin(), by_parent.end());
+  std::sort_heap(by_parent.begin(), by_parent.end());
+
   std::vector<int> family{root};
   std::vector<StatRow> found;
-  for (std::size_t parent = 0; parent < family.size(); ++parent) {
-    for (StatRow& row : std::ranges::equal_range(by_parent, family[parent], {}, &StatRow::ppid)) {
+  // The rows were read one after the other: numbers used again in between could form a ring, so no
+  // more members than rows.
+  for (std::size_t at = 0; at < family.size() && family.size() <= rows.size(); ++at) {
+    const auto parent = static_cast<std::uint64_t>(family[at]);
+    auto key = std::lower_bound(by_parent.begin(), by_parent.end(), parent << 32);
+    for (; key != by_parent.end() && *key >> 32 == parent; ++key) {
+      const StatRow& row = rows[*key & 0xFFFFFFFF];
       if (row.pid == root) continue;
       family.push_back(row.pid);
       found.push_back(row);
     }
-    // The rows were read one after the other: numbers used again in between could form a ring.
-    if (family.size() > rows.size() + 1) break;
   }
   return found;
 }

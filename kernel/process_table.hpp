@@ -24,9 +24,9 @@ Result<std::vector<int>> list_children(Gate& gate);
 // Every row of /proc, until the moment `until`: a listing that fast forkers keep alive is cut.
 Result<std::vector<StatRow>> scan_processes(Gate& gate, Moment until);
 
-// Our children without any /proc: waitid(2) knows for each number whether it is one. Starts at
-// `from`, where numbers are being given out, goes round once, and stops at `until`.
-std::vector<int> probe_children(Gate& gate, int from, Moment until);
+// Our children without any /proc: waitid(2) knows for each number whether it is one. Asks for
+// `count` numbers from `from` on, going round at the highest, until the moment `until`.
+std::vector<int> probe_children(Gate& gate, int from, int count, Moment until);
 
 // The rows that descend from `root`, without root itself.
 std::vector<StatRow> descendants_of(int root, const std::vector<StatRow>& rows);

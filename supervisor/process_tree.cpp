@@ -13,9 +13,11 @@ using namespace std::chrono_literals;
 // Fast forkers can make zombies as fast as one reaps: a turn is bounded.
 constexpr int kReapsPerTurn = 512;
 // How long one look at the process table may take; see scan_processes.
-constexpr Span kScanTime = 100ms;
-// A full turn through all numbers takes about a second.
-constexpr Span kProbeTime = 1500ms;
+constexpr Span kScanTime = 250ms;
+// Numbers are given out in a row, so most children are found soon after the worker's; all numbers
+// take about a second.
+constexpr int kFirstProbe = 1 << 13;
+constexpr int kWidestProbe = 1 << 22;
 // Rounds that meet the same processes again get slower, up to this.
 constexpr Span kSlowestRound = 50ms;
 constexpr Span kFirstPause = 1ms;
@@ -279,7 +281,10 @@ std::vector<int> ProcessTree::children(Moment now) {
     }
     look_elsewhere(rows.error().code);
   }
-  return sys::probe_children(gate_, worker_ > 0 ? worker_ : ground_.self, now + kProbeTime);
+  const int from = worker_ > 0 ? worker_ : ground_.self;
+  auto found = sys::probe_children(gate_, from, probe_width_, now + kScanTime);
+  if (found.empty()) probe_width_ = std::min(probe_width_ * 4, kWidestProbe);
+  return found;
 }
 
 void ProcessTree::look_elsewhere(int error) {
@@ -290,6 +295,7 @@ void ProcessTree::look_elsewhere(int error) {
       break;
     case Lookup::process_scan:
       lookup_ = Lookup::probe;
+      probe_width_ = kFirstProbe;
       outcome_.fell_back("/proc/PID/stat", error, "asked waitid for each number");
       break;
     case Lookup::probe: break;
@@ -380,7 +386,7 @@ std::vector<Process> ProcessTree::alive_below(Moment now, std::string_view why) 
       found.push_back(sys::describe(gate_, row));
     }
   } else {
-    for (const int pid : sys::probe_children(gate_, worker_, now + kProbeTime)) {
+    for (const int pid : children(now)) {
       if (found.size() >= kReportedProcesses) break;
       found.push_back({.pid = pid, .ppid = ground_.self});
     }

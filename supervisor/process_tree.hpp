@@ -97,6 +97,7 @@ class ProcessTree {
   bool keeping_ = false;
 
   Lookup lookup_ = Lookup::children_file;
+  int probe_width_ = 0;              // how many numbers a probe asks for; grows while it is in vain
   std::vector<sys::StatRow> stays_;  // group policy: adopted before the forced end began
   std::vector<int> denied_;          // may not be signalled
   std::vector<int> last_alive_;

@@ -52,3 +52,8 @@ set(CMAKE_CXX_LINK_EXECUTABLE "<CMAKE_CXX_COMPILER> <FLAGS> <CMAKE_CXX_LINK_FLAG
 -nostdlib -static ${_musl_lib}/crt1.o ${_musl_lib}/crti.o ${_gcc_lib}/crtbeginT.o \
 <OBJECTS> <LINK_LIBRARIES> -L${_musl_lib} -Wl,--start-group -lc ${_libgcc} -Wl,--end-group \
 ${_gcc_lib}/crtend.o ${_musl_lib}/crtn.o -o <TARGET>")
+
+# A binary that is uploaded ten thousand times a day: every page counts. LTO sees that most functions
+# have one caller; no page is spent on keeping code and data apart.
+set(CMAKE_CXX_FLAGS_MINSIZEREL_INIT "-Oz -DNDEBUG -flto -fno-fat-lto-objects -fno-inline-functions-called-once")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--build-id=none")
