@@ -92,16 +92,16 @@ Span to_span(const Decimal& number, std::uint64_t unit) {
 }  // namespace
 
 tl::expected<Span, std::string_view> parse_duration(std::string_view text, Units units) {
-  const std::string_view grammar = units == Units::seconds
-                                       ? "a number of seconds"
-                                       : "a number of seconds, or one with the suffix s, m, h or d";
+  const std::string_view rule =
+      units == Units::seconds
+          ? "a finite and positive number of seconds"
+          : "finite and positive: a number of seconds, or one with the suffix s, m, h or d";
   const auto number = read_decimal(text);
-  if (!number) return tl::unexpected(grammar);
-  const auto unit = seconds_in(number->rest);
-  if (!unit || (units == Units::seconds && !number->rest.empty())) return tl::unexpected(grammar);
-  if (number->digits == 0 || number->scientific > kLargestExponent) {
-    return tl::unexpected(std::string_view("finite and positive"));
+  if (!number || number->digits == 0 || number->scientific > kLargestExponent) {
+    return tl::unexpected(rule);
   }
+  const auto unit = seconds_in(number->rest);
+  if (!unit || (units == Units::seconds && !number->rest.empty())) return tl::unexpected(rule);
   return to_span(*number, *unit);
 }
 
