@@ -10,14 +10,15 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 # One line a suite: name | presets that it needs | command.
-# A suite says how many tests it ran in the XML that GoogleTest writes, or in a last line
-# "N passed, N failed"; one that says neither is a single test, judged by its exit code.
+# A suite says how many tests it ran in a last line "N passed, N failed", in the summary of ctest, or
+# in GoogleTest's record at $XML; one that says nothing is a single test, judged by its exit code.
+# shellcheck disable=SC2016  # variables are for the shell that runs the command
 suites='
 format          |                              | bash tools/format.sh --check
 shell           |                              | shellcheck .ci/run tools/*.sh tests/fences/*.sh
 fences          | dev release musl musl-aarch64 | bash tests/fences/run.sh
-unit            | dev                          | build/dev/unit_tests
-unit-asan       | asan                         | build/asan/unit_tests
+unit            | dev                          | build/dev/unit_tests --gtest_output=$XML
+unit-asan       | asan                         | build/asan/unit_tests --gtest_output=$XML
 tidy            | dev                          | bash tools/tidy.sh
 '
 
@@ -28,15 +29,19 @@ passed=0 failed=0
 
 note() { printf '%s\n' "$*"; }
 
-attribute() { sed -nE "s/.*<testsuites .* $1=\"([0-9]+)\".*/\1/p" "$2" | head -n 1; }
+attribute() { sed -nE "s/.*<testsuites.* $1=\"([0-9]+)\".*/\1/p" "$2" | head -n 1; }
 
 # Sets suite_passed, suite_failed and suite_skipped, from the suite's own record.
 count_suite() {  # NAME EXIT_CODE
   suite_passed=0 suite_failed=0 suite_skipped=0
-  local line file ran failures off
+  local line file ran failures off summary=' ([0-9]+) tests failed out of ([0-9]+)'
   line=$(tail -n 1 "$logs/$1.log" | grep -Ex '[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?')
   if [ -n "$line" ]; then
     read -r suite_passed _ suite_failed _ suite_skipped _ <<<"${line//,/} 0"
+  elif [[ $(grep -E "tests passed,$summary" "$logs/$1.log") =~ $summary ]]; then
+    suite_failed=${BASH_REMATCH[1]}
+    suite_skipped=$(grep -cE ' \((Skipped|Disabled)\)$' "$logs/$1.log")
+    suite_passed=$((BASH_REMATCH[2] - suite_failed - suite_skipped))
   elif compgen -G "$logs/$1/*.xml" >/dev/null; then
     for file in "$logs/$1"/*.xml; do
       ran=$(attribute tests "$file") failures=$(attribute failures "$file")
@@ -55,7 +60,7 @@ count_suite() {  # NAME EXIT_CODE
 run_suite() {  # NAME COMMAND
   local began=$SECONDS code=0 skips=
   rm -rf "${logs:?}/$1"
-  GTEST_OUTPUT=xml:$logs/$1/ timeout --kill-after=10 $suite_limit bash -c "$2" \
+  XML=xml:$logs/$1/ timeout --kill-after=10 $suite_limit bash -c "$2" \
     </dev/null >"$logs/$1.log" 2>&1 || code=$?
   count_suite "$1" $code
   [ "$suite_skipped" = 0 ] || skips=", $suite_skipped skipped"

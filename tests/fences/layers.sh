@@ -23,7 +23,7 @@ for folder in "${!may_include[@]}"; do
   while IFS=: read -r file line include; do
     target=$(sed -E 's/^[^"]*"([^"]*)".*/\1/' <<<"$include")
     allowed=${may_include[$folder]}
-    case "$file" in *_test.cpp) allowed+=" tests" ;; esac
+    case "$file" in *_test.cpp) allowed+=" harness" ;; esac
     case " $allowed " in
       *" ${target%%/*} "*) ;;
       *) echo "$file:$line: $folder/ may not include $target"; wrong=1 ;;
