@@ -77,14 +77,26 @@ std::optional<std::uint64_t> seconds_in(std::string_view suffix) {
   return std::nullopt;
 }
 
+constexpr std::uint64_t kBillion = 1000000000;
+constexpr auto kMost = static_cast<std::uint64_t>(kForever.count());
+
+// value * 10^power, cut to a whole number; kMost at most.
+std::uint64_t scaled(std::uint64_t value, long power) {
+  for (; power > 0 && value > 0 && value < kMost; --power) {
+    if (__builtin_mul_overflow(value, std::uint64_t{10}, &value)) value = kMost;
+  }
+  for (; power < 0 && value > 0; ++power) value /= 10;
+  return value < kMost ? value : kMost;
+}
+
 // Nanoseconds, saturating at kForever; what is not zero never becomes zero.
 Span to_span(const Decimal& number, std::uint64_t unit) {
-  constexpr auto kMost = static_cast<unsigned __int128>(kForever.count());
-  unsigned __int128 value = number.digits;
-  value *= unit;
-  long power = number.exponent + kNanosecondDigits;
-  for (; power > 0 && value < kMost; --power) value *= 10;
-  for (; power < 0 && value > 0; ++power) value /= 10;
+  // digits * unit may need 81 bits: it is high * 10^9 + low, and neither of these overflows.
+  const std::uint64_t low_product = number.digits % kBillion * unit;
+  const std::uint64_t high = number.digits / kBillion * unit + low_product / kBillion;
+  const std::uint64_t low = low_product % kBillion;
+  const long power = number.exponent + kNanosecondDigits;
+  const std::uint64_t value = scaled(high, power + kNanosecondDigits) + scaled(low, power);
   if (value >= kMost) return kForever;
   return value == 0 ? Span{1} : Span{static_cast<Span::rep>(value)};
 }
