@@ -50,10 +50,22 @@ Result<Unit> set_nonblocking(Gate& gate, int fd);
 Result<Unit> set_appending(Gate& gate, int fd);  // and blocking
 Result<Unit> set_pipe_size(Gate& gate, int fd, int bytes);
 Result<struct stat> lstat(Gate& gate, const char* path);
+Result<struct stat> lstat_at(Gate& gate, int dir, const char* path);
 Result<struct stat> fstat(Gate& gate, int fd);
 Result<Unit> change_mode(Gate& gate, int fd, unsigned mode);
-Result<Unit> rename(Gate& gate, const char* from, const char* to);
-Result<Unit> unlink(Gate& gate, const char* path);
+Result<Unit> rename_at(Gate& gate, int dir, const char* from, const char* to);
+Result<Unit> unlink_at(Gate& gate, int dir, const char* path);
+Result<Unit> remove_directory_at(Gate& gate, int dir, const char* path);
+Result<Unit> make_symlink(Gate& gate, const char* target, int dir, const char* path);
+Result<std::string> read_link_at(Gate& gate, int dir, const char* path);
+Result<std::size_t> write_at(Gate& gate, int fd, std::string_view bytes, std::int64_t offset);
+Result<Unit> truncate(Gate& gate, int fd, std::int64_t length);
+Result<Unit> touch(Gate& gate, int fd);  // both times become now
+// flock(2): the lock belongs to the open file, so every copy of the descriptor holds it.
+enum class Lock { shared, exclusive };
+Result<Unit> try_lock(Gate& gate, int fd, Lock kind);          // EAGAIN: held by others
+Result<Unit> wait_for_lock(Gate& gate, int fd, Lock kind);     // without a bound: see the caller
+Result<Unit> unlock(Gate& gate, int fd);
 Result<Unit> make_directory(Gate& gate, const char* path, unsigned mode);
 Result<Unit> remove_directory(Gate& gate, const char* path);
 Result<Unit> sync(Gate& gate, int fd);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -159,10 +160,11 @@ Result<Unit> set_pipe_size(Gate& gate, int fd, int bytes) {
   return done(gate, "fcntl", SYS_fcntl, fd, kSetPipeSize, bytes);
 }
 
-Result<struct stat> lstat(Gate& gate, const char* path) {
+Result<struct stat> lstat(Gate& gate, const char* path) { return lstat_at(gate, AT_FDCWD, path); }
+
+Result<struct stat> lstat_at(Gate& gate, int dir, const char* path) {
   struct stat status {};
-  const auto got =
-      call(gate, "lstat", SYS_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW);
+  const auto got = call(gate, "lstat", SYS_newfstatat, dir, path, &status, AT_SYMLINK_NOFOLLOW);
   if (!got) return tl::unexpected(got.error());
   return status;
 }
@@ -178,28 +180,61 @@ Result<Unit> change_mode(Gate& gate, int fd, unsigned mode) {
   return done(gate, "fchmod", SYS_fchmod, fd, mode);
 }
 
-Result<Unit> rename(Gate& gate, const char* from, const char* to) {
-  return done(gate, "rename", SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
+Result<Unit> rename_at(Gate& gate, int dir, const char* from, const char* to) {
+  return done(gate, "rename", SYS_renameat, dir, from, dir, to);
 }
 
-Result<Unit> unlink(Gate& gate, const char* path) {
-  return done(gate, "unlink", SYS_unlinkat, AT_FDCWD, path, 0);
+Result<Unit> unlink_at(Gate& gate, int dir, const char* path) {
+  return done(gate, "unlink", SYS_unlinkat, dir, path, 0);
 }
+
+Result<Unit> make_symlink(Gate& gate, const char* target, int dir, const char* path) {
+  return done(gate, "symlink", SYS_symlinkat, target, dir, path);
+}
+
+Result<std::size_t> write_at(Gate& gate, int fd, std::string_view bytes, std::int64_t offset) {
+  return count(call(gate, "pwrite", SYS_pwrite64, fd, bytes.data(), bytes.size(), offset));
+}
+
+Result<Unit> truncate(Gate& gate, int fd, std::int64_t length) {
+  return done(gate, "ftruncate", SYS_ftruncate, fd, length);
+}
+
+Result<Unit> touch(Gate& gate, int fd) {
+  return done(gate, "utimensat", SYS_utimensat, fd, nullptr, nullptr, 0);
+}
+
+Result<Unit> try_lock(Gate& gate, int fd, Lock kind) {
+  return done(gate, "flock", SYS_flock, fd, (kind == Lock::shared ? LOCK_SH : LOCK_EX) | LOCK_NB);
+}
+
+Result<Unit> wait_for_lock(Gate& gate, int fd, Lock kind) {
+  return done(gate, "flock", SYS_flock, fd, kind == Lock::shared ? LOCK_SH : LOCK_EX);
+}
+
+Result<Unit> unlock(Gate& gate, int fd) { return done(gate, "flock", SYS_flock, fd, LOCK_UN); }
 
 Result<Unit> make_directory(Gate& gate, const char* path, unsigned mode) {
   return done(gate, "mkdir", SYS_mkdirat, AT_FDCWD, path, mode);
 }
 
 Result<Unit> remove_directory(Gate& gate, const char* path) {
-  return done(gate, "rmdir", SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
+  return remove_directory_at(gate, AT_FDCWD, path);
+}
+
+Result<Unit> remove_directory_at(Gate& gate, int dir, const char* path) {
+  return done(gate, "rmdir", SYS_unlinkat, dir, path, AT_REMOVEDIR);
 }
 
 Result<Unit> sync(Gate& gate, int fd) { return done(gate, "fsync", SYS_fsync, fd); }
 
 Result<std::string> read_link(Gate& gate, const char* path) {
+  return read_link_at(gate, AT_FDCWD, path);
+}
+
+Result<std::string> read_link_at(Gate& gate, int dir, const char* path) {
   char target[4096];
-  const auto got =
-      call(gate, "readlink", SYS_readlinkat, AT_FDCWD, path, target, sizeof target);
+  const auto got = call(gate, "readlink", SYS_readlinkat, dir, path, target, sizeof target);
   if (!got) return tl::unexpected(got.error());
   return std::string(target, static_cast<std::size_t>(*got));
 }

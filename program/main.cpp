@@ -51,5 +51,6 @@ int main(int argc, char** argv, char** envp) {
     case CommandLine::Verb::supervise: break;
   }
   hide_arguments(argc, argv);
-  return supervise(gate, line->options, parent);
+  settle_descriptors(gate);
+  return supervise(gate, with_absolute_paths(gate, line->options), parent);
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include "contract/decimal.hpp"
+#include "contract/exit_code.hpp"
 #include "contract/signals.hpp"
 #include "supervisor/isolation.hpp"
 #include "supervisor/link.hpp"
@@ -69,7 +70,7 @@ class Guardian {
     const auto self = sys::own_pid(gate_);
     if (!self) return tl::unexpected(self.error());
     self_ = inherited_.guardian = *self;
-    if (options_.form == Form::bare) {
+    if (options_.form != Form::run) {
       // A later kill of the group that the provider made then misses us; a leader stays one.
       const auto group = sys::process_group(gate_);
       if (group && *group != self_) (void)sys::new_session(gate_);
@@ -84,7 +85,7 @@ class Guardian {
     if (const auto done = raise_shield(); !done) return done;
     if (const auto done = open_output(); !done) return done;
     make_cgroup();
-    return sys::Unit{};
+    return write_pid_file();
   }
 
   // Everything is blocked and read as data: no signal but KILL and STOP acts on us by itself.
@@ -129,8 +130,12 @@ class Guardian {
     if (options_.output.empty()) return sys::Unit{};
     about_ = options_.output;
     // Without waiting: a FIFO that nobody reads must not hold us up.
-    auto file = sys::open(gate_, options_.output.c_str(),
-                          O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY, kOutputMode);
+    const int directory = options_.control.directory;
+    // A path of the user's may be a link; in a session's directory one can only be a trap.
+    const int follow = directory == kWorkingDirectory ? 0 : O_NOFOLLOW;
+    auto file = sys::open_at(gate_, directory, options_.output.c_str(),
+                             O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | follow,
+                             kOutputMode);
     if (!file) return tl::unexpected(file.error());
     if (const auto done = sys::set_appending(gate_, file->get()); !done) return done;
     if (options_.output_limit) {
@@ -149,12 +154,25 @@ class Guardian {
     const bool wanted = options_.descendants == Descendants::tree && !options_.isolate &&
                         !inherited_.shield;
     if (!wanted) return;
-    auto made = Cgroup::create(gate_, inherited_.token);
+    const std::string& id = options_.control.id;
+    auto made = Cgroup::create(gate_, id.empty() ? inherited_.token : id);
     if (made) {
       inherited_.cgroup.emplace(std::move(*made));
     } else {
       inherited_.outcome.fell_back(made.error().call, made.error().code, "no cgroup of our own");
     }
+  }
+
+  sys::Result<sys::Unit> write_pid_file() {
+    const Control& control = options_.control;
+    if (control.pid_file.empty()) return sys::Unit{};
+    about_ = control.pid_file;
+    auto file = sys::open_at(gate_, control.directory, control.pid_file.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kOutputMode);
+    if (!file) return tl::unexpected(file.error());
+    const auto written = sys::write_all(gate_, file->get(), decimal(self_) + '\n');
+    if (written) about_.clear();
+    return written;
   }
 
   // Nothing was started, and that is known; the records still say so.
@@ -231,7 +249,7 @@ class Guardian {
         case Note::Kind::none: break;
         case Note::Kind::shield_holds: shield_holds_ = true; break;
         case Note::Kind::forked: worker_ = note.value; break;
-        case Note::Kind::started: break;
+        case Note::Kind::started: report_ready(kExitSuccess); break;
         case Note::Kind::ending: cause_ = static_cast<Cause>(note.value); break;
         case Note::Kind::recording: recording_ = note; break;
         case Note::Kind::done:
@@ -269,7 +287,8 @@ class Guardian {
     if (recording_ && receipt_is_the_announced_one()) return recording_->value;
     for (const std::string& path : {options_.receipt, options_.report}) {
       if (!path.empty()) {
-        (void)sys::unlink(gate_, temporary_path(path, inherited_.token).c_str());
+        (void)sys::unlink_at(gate_, options_.control.directory,
+                             temporary_path(path, inherited_.token).c_str());
       }
     }
     // Our child until it is collected: the number is its own.
@@ -316,7 +335,8 @@ class Guardian {
   }
 
   bool receipt_is_the_announced_one() {
-    const auto there = sys::lstat(gate_, options_.receipt.c_str());
+    const auto there =
+        sys::lstat_at(gate_, options_.control.directory, options_.receipt.c_str());
     return there && static_cast<std::uint64_t>(there->st_ino) == recording_->inode &&
            static_cast<std::uint64_t>(there->st_dev) == recording_->device;
   }
@@ -341,6 +361,7 @@ class Guardian {
 
   // Never waits for whoever should read it: a full pipe or a stopped terminal costs the message.
   int say(int code, std::string_view message) {
+    report_ready(code == kExitStopped ? static_cast<int>(kExitNothingStarted) : code);
     if (message.empty()) return code;
     pollfd fd{.fd = 2, .events = POLLOUT, .revents = 0};
     const auto ready = sys::poll(gate_, {&fd, 1}, Span::zero());
@@ -348,11 +369,21 @@ class Guardian {
     return code;
   }
 
+  // --detach: whoever launched us learns, once, whether the worker runs.
+  void report_ready(int code) {
+    if (options_.control.ready < 0 || ready_reported_) return;
+    ready_reported_ = true;
+    const char byte = static_cast<char>(code);
+    (void)sys::write(gate_, options_.control.ready, {&byte, 1});
+    (void)sys::close_now(gate_, options_.control.ready);
+  }
+
   sys::Gate& gate_;
   const Options& options_;
   const int parent_;
   int self_ = 0;
   bool subreaper_ = false;
+  bool ready_reported_ = false;
   std::string about_;  // what the step that is under way is about
   Inheritance inherited_;
   sys::UniqueFd signals_;
@@ -381,6 +412,8 @@ void fill_standard_descriptors(sys::Gate& gate) {
   }
 }
 
+}  // namespace
+
 Options with_absolute_paths(sys::Gate& gate, Options options) {
   for (std::string* path : {&options.receipt, &options.report, &options.stop_file,
                             &options.expire_file, &options.output}) {
@@ -389,12 +422,12 @@ Options with_absolute_paths(sys::Gate& gate, Options options) {
   return options;
 }
 
-}  // namespace
-
-int supervise(sys::Gate& gate, const Options& given, int parent) {
+void settle_descriptors(sys::Gate& gate) {
   fill_standard_descriptors(gate);
   (void)sys::close_from(gate, 3);
-  const Options options = with_absolute_paths(gate, given);
+}
+
+int supervise(sys::Gate& gate, const Options& options, int parent) {
   return Guardian(gate, options, parent).run();
 }
 

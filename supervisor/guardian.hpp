@@ -7,6 +7,12 @@
 
 namespace quietus {
 
+// First of all: descriptors 0-2 are there, and nothing of the caller's but them.
+void settle_descriptors(sys::Gate& gate);
+
+// The same options, with paths that stay the same files wherever we go.
+Options with_absolute_paths(sys::Gate& gate, Options options);
+
 // Supervises one command from before its launch to the record of its end; returns the exit code.
 // `parent` is the process that started us, as first seen.
 int supervise(sys::Gate& gate, const Options& options, int parent);

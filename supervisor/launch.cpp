@@ -103,6 +103,7 @@ sys::Result<Launched> launch_worker(sys::Gate& gate, const Options& options, Gro
   }
   if (!worker.directory.empty()) plan.directory = worker.directory.c_str();
   plan.no_new_privileges = worker.no_new_privileges;
+  plan.input = wiring.input;
   plan.output = wiring.output;
   plan.ignored = wiring.ignored;
   plan.candidates = candidate_list.data();

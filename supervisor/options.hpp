@@ -10,7 +10,7 @@
 
 namespace quietus {
 
-enum class Form { bare, run };
+enum class Form { bare, run, launch };
 
 enum class Descendants {
   tree,             // everything below us ends
@@ -43,6 +43,27 @@ struct Worker {
   bool no_new_privileges = false;
 };
 
+// AT_FDCWD: relative paths start from the working directory.
+inline constexpr int kWorkingDirectory = -100;
+
+// What a session adds. Its files are names in one open directory, so that nothing that happens to
+// the path of that directory can lead us elsewhere; the descriptor also carries the session's lock.
+struct Control {
+  int directory = kWorkingDirectory;
+  std::string directory_path;        // for inotify alone
+  std::string id;                    // of the session, for the marker; empty: a random one
+  std::string pid_file;
+  std::string identity_file;
+  std::string kill_file;
+  std::string lease_file;
+  std::optional<Span> lease;         // stop unless lease_file is touched this often
+  bool lease_stdin = false;          // stop at the end of file of descriptor 0
+  bool empty_stdin = false;          // the worker's descriptor 0 is /dev/null
+  std::string reserved;              // the receipt's temporary file, made beforehand
+  int reserved_fd = -1;
+  int ready = -1;                    // --detach: where to write the exit code of the launch
+};
+
 struct Options {
   Form form = Form::run;
   std::optional<Span> timeout;           // none: no deadline
@@ -62,6 +83,7 @@ struct Options {
   std::string expire_file;
   std::string output;
   std::optional<std::uint64_t> output_limit;
+  Control control;
   Worker worker;
 };
 

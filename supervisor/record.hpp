@@ -27,22 +27,24 @@ struct Conclusion {
   std::string message;  // for stderr; empty: nothing to say
 };
 
-// Called with the inode of the receipt's temporary file, and the exit code that goes with it, just
-// before the rename.
+// The receipt's temporary file, and the exit code that goes with it.
 struct Announcement {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   int exit_code = 0;
 };
-class Announcer {
+
+// Called once the receipt stands in its temporary file, just before the rename.
+class Herald {
  public:
-  virtual ~Announcer() = default;
-  virtual void announce(const Announcement& announcement) = 0;
+  virtual ~Herald() = default;
+  // True: the outcome changed at the last moment, and is written anew.
+  virtual bool before_rename(const Announcement& announcement, Outcome& outcome) = 0;
 };
 
 // Report first, receipt last: whoever sees the receipt finds the report there. A report that cannot
 // be written makes an error in the receipt; a receipt that cannot be written makes a message.
 Conclusion conclude(sys::Gate& gate, const Options& options, Outcome& outcome,
-                    std::string_view token, Announcer* announcer = nullptr);
+                    std::string_view token, Herald* herald = nullptr);
 
 }  // namespace quietus

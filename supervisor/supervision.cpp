@@ -33,6 +33,7 @@ Supervision::Supervision(sys::Gate& gate, const Options& options, Ground& ground
       tree_(gate, ground, options, outcome, started) {
   outcome_.policy = name(options.descendants);
   if (sources_.files != nullptr && !sources_.files->empty()) next_look_ = Deadline::at(started);
+  if (options.control.lease) lease_end_ = Deadline::after(started, *options.control.lease);
 }
 
 void Supervision::watch_worker(int pid) {
@@ -70,6 +71,7 @@ void Supervision::turn() {
   read_commands(now);
   read_launch_messages();
   look_at_files(now);
+  look_at_lease(now);
   if (sources_.output != nullptr) (void)sources_.output->drain(gate_);
 
   // What has ended is collected before time is looked at: a worker that was in time is in time.
@@ -85,7 +87,7 @@ void Supervision::turn() {
 // turn and the poll.
 void Supervision::wait(Moment now) {
   const bool ending = ladder_.state() == State::draining || ladder_.state() == State::reaping;
-  std::array<pollfd, 6> fds{};
+  std::array<pollfd, 7> fds{};
   std::size_t count = 0;
   const auto add = [&](int fd, short events) {
     if (fd >= 0) fds[count++] = {.fd = fd, .events = events, .revents = 0};
@@ -93,9 +95,9 @@ void Supervision::wait(Moment now) {
   add(sources_.signals, POLLIN);
   if (!guardian_gone_) add(sources_.commands, POLLIN);
   add(sources_.launch_messages.get(), POLLIN);
-  if (sources_.files != nullptr && ladder_.state() == State::running) {
-    add(sources_.files->fd(), POLLIN);
-  }
+  const bool running = ladder_.state() == State::running;
+  if (sources_.files != nullptr && running) add(sources_.files->fd(), POLLIN);
+  if (running) add(sources_.lease, POLLIN);
   if (sources_.output != nullptr) add(sources_.output->fd(), POLLIN);
   if (ending && ground_.cgroup) add(ground_.cgroup->events(), POLLPRI);
 
@@ -107,8 +109,9 @@ Deadline Supervision::wake(Moment now) const {
   // SIGCHLD does not count: what was left in this turn sends no second one.
   if (more_to_reap_) return Deadline::at(now);
   Deadline wake = ladder_.wake();
-  if (ladder_.state() == State::running) return earlier(wake, next_look_);
-  if (ladder_.state() == State::grace) return wake;
+  if (ladder_.state() == State::running) return earlier(wake, earlier(next_look_, lease_end_));
+  // In the grace only "now!" counts, and that has a file only in a session.
+  if (ladder_.state() == State::grace) return earlier(wake, next_look_);
   return earlier(wake, Deadline::at(std::max(now, tree_.next_round())));
 }
 
@@ -193,18 +196,52 @@ void Supervision::read_launch_messages() {
 }
 
 void Supervision::look_at_files(Moment now) {
-  if (sources_.files == nullptr || ladder_.state() != State::running) return;
+  const State state = ladder_.state();
+  if (sources_.files == nullptr || (state != State::running && state != State::grace)) return;
   if (sources_.files->fd() >= 0) sources_.files->drain(gate_);
   if (next_look_.passed(now)) {
     sources_.files->arm(gate_);
     next_look_ = Deadline::after(now, WatchedFiles::kInterval);
   }
   // A lookup that fails tells nothing: the signal still works, and the next look may.
-  if (sources_.files->present(gate_, Watched::stop_file).value_or(false)) {
-    request_stop(Cause::stop, "stop-file", now);
-  } else if (sources_.files->present(gate_, Watched::expire_file).value_or(false)) {
-    request_stop(Cause::expire, "expire-file", now);
+  const auto there = [&](Watched what) {
+    return sources_.files->present(gate_, what).value_or(false);
+  };
+  if (state == State::running) {
+    if (there(Watched::stop_file)) {
+      request_stop(Cause::stop, "stop-file", now);
+    } else if (there(Watched::expire_file)) {
+      request_stop(Cause::expire, "expire-file", now);
+    }
   }
+  if (there(Watched::kill_file)) {
+    request_stop(Cause::stop, "kill-file", now);
+    on(Event::kill, now);
+  }
+}
+
+void Supervision::look_at_lease(Moment now) {
+  if (ladder_.state() != State::running) return;
+  if (sources_.lease >= 0) {
+    char ignored[512];
+    pollfd fd{.fd = sources_.lease, .events = POLLIN, .revents = 0};
+    const auto ready = sys::poll(gate_, {&fd, 1}, Span::zero());
+    if (!ready || *ready == 0) return;
+    // What the controller sends is of no interest; that it no longer can is.
+    const auto got = sys::read(gate_, sources_.lease, ignored);
+    if (!got || *got == 0) request_stop(Cause::lease, "lease", now);
+    return;
+  }
+  const Control& control = options_.control;
+  if (!control.lease) return;
+  const auto file = sys::lstat_at(gate_, control.directory, control.lease_file.c_str());
+  if (file) {
+    const std::int64_t touched =
+        static_cast<std::int64_t>(file->st_mtim.tv_sec) * 1000000000 + file->st_mtim.tv_nsec;
+    if (renewed_ != touched) lease_end_ = Deadline::after(now, *control.lease);
+    renewed_ = touched;
+  }
+  if (lease_end_.passed(now)) request_stop(Cause::lease, "lease", now);
 }
 
 // --- what follows ------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ struct Sources {
   sys::UniqueFd launch_messages;    // from the child, until it has exec'd
   WatchedFiles* files = nullptr;
   OutputRelay* output = nullptr;
+  int lease = -1;                   // its end of file ends the lease
 };
 
 class Supervision {
@@ -50,6 +51,7 @@ class Supervision {
   void read_commands(Moment now);
   void read_launch_messages();
   void look_at_files(Moment now);
+  void look_at_lease(Moment now);
   void take_signal(int signal, Moment now);
   void on(Ladder::Event event, Moment now);
   void worker_ended(Moment now);
@@ -69,6 +71,8 @@ class Supervision {
   Ladder ladder_;
   ProcessTree tree_;
   Deadline next_look_;
+  Deadline lease_end_;
+  std::optional<std::int64_t> renewed_;  // time of the last renewal that was seen
   Moment ending_since_{};
   std::optional<Ending> launch_failure_;
   bool more_to_reap_ = false;

@@ -4,7 +4,10 @@
 #include <csignal>
 #include <tuple>
 
+#include <fcntl.h>
+
 #include "contract/decimal.hpp"
+#include "supervisor/identity.hpp"
 #include "supervisor/isolation.hpp"
 #include "supervisor/launch.hpp"
 #include "supervisor/record.hpp"
@@ -15,20 +18,31 @@
 namespace quietus {
 namespace {
 
+constexpr const char* kGuardianKilled = "the guardian process was killed";
+
 // Tells the guardian of the receipt's inode before the rename, so that a receipt that is there when
-// we are killed is recognised as ours.
-class Herald final : public Announcer {
+// we are killed is recognised as ours; and sees whether the guardian is there to be told.
+class ToGuardian final : public Herald {
  public:
-  Herald(sys::Gate& gate, int notes) : gate_(gate), notes_(notes) {}
-  void announce(const Announcement& announcement) override {
+  ToGuardian(sys::Gate& gate, int commands, int notes)
+      : gate_(gate), commands_(commands), notes_(notes) {}
+
+  bool before_rename(const Announcement& announcement, Outcome& outcome) override {
     Note note = Note::of(Note::Kind::recording, announcement.exit_code);
     note.device = announcement.device;
     note.inode = announcement.inode;
     (void)send(gate_, notes_, note);
+    auto command = receive<Command>(gate_, commands_);
+    while (command && *command) command = receive<Command>(gate_, commands_);  // too late for those
+    const bool gone = command.has_value();
+    if (!gone || outcome.error) return false;
+    outcome.trouble(kGuardianKilled);
+    return true;
   }
 
  private:
   sys::Gate& gate_;
+  int commands_;
   int notes_;
 };
 
@@ -54,10 +68,11 @@ class Supervisor {
         inherited_(inherited),
         outcome_(inherited.outcome),
         commands_(commands),
-        notes_(notes) {}
+        notes_(notes),
+        files_(options.control.directory, options.control.directory_path) {}
 
   void run() {
-    if (!prepare() || asked_to_end_before_launch()) return;
+    if (!prepare() || !identify() || asked_to_end_before_launch()) return;
     launch_and_supervise();
   }
 
@@ -127,6 +142,18 @@ class Supervisor {
     return true;
   }
 
+  // Who we are, for a controller that finds the session later; see identity.hpp.
+  bool identify() {
+    const Control& control = options_.control;
+    if (control.identity_file.empty()) return true;
+    const std::string text = identity_json(gate_, inherited_.guardian, ground_.self, options_);
+    auto file = sys::open_at(gate_, control.directory, control.identity_file.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
+    if (!file) return refused(file.error(), control.identity_file);
+    const auto written = sys::write_all(gate_, file->get(), text);
+    return written ? true : refused(written.error(), control.identity_file);
+  }
+
   bool refused(const sys::Error& error, std::string_view about) {
     refuse(outcome_, error, about);
     return false;
@@ -136,9 +163,11 @@ class Supervisor {
   bool asked_to_end_before_launch() {
     files_.add(Watched::stop_file, options_.stop_file);
     files_.add(Watched::expire_file, options_.expire_file);
+    files_.add(Watched::kill_file, options_.control.kill_file);
     files_.arm(gate_);
     for (const auto& [what, cause, by] :
          {std::tuple(Watched::stop_file, Cause::stop, "stop-file"),
+          std::tuple(Watched::kill_file, Cause::stop, "kill-file"),
           std::tuple(Watched::expire_file, Cause::expire, "expire-file")}) {
       const auto there = files_.present(gate_, what);
       if (!there) {
@@ -152,7 +181,7 @@ class Supervisor {
       const auto command = receive<Command>(gate_, commands_);
       if (!command) return false;
       if (!*command) {
-        outcome_.trouble("the guardian process was killed");
+        outcome_.trouble(kGuardianKilled);
         return not_started(Cause::supervisor_killed, "guardian");
       }
       if ((*command)->kind == Command::Kind::parent_gone) {
@@ -174,10 +203,13 @@ class Supervisor {
   }
 
   void launch_and_supervise() {
-    LaunchWiring wiring{.output = -1, .ignored = inherited_.ignored};
+    LaunchWiring wiring{.input = -1, .output = -1, .ignored = inherited_.ignored};
+    const auto nothing = options_.control.empty_stdin ? empty_input() : sys::UniqueFd();
+    wiring.input = nothing.get();
     if (inherited_.output) wiring.output = inherited_.output->get();
     if (inherited_.relay) wiring.output = inherited_.relay->worker_end();
-    const std::string id = "run." + inherited_.token;
+    const std::string& given = options_.control.id;
+    const std::string id = given.empty() ? "run." + inherited_.token : given;
     auto launched = launch_worker(gate_, options_, ground_, id, wiring);
     const Moment now = sys::now(gate_, inherited_.started);
     if (!launched) {
@@ -195,7 +227,8 @@ class Supervisor {
                              .notes = notes_,
                              .launch_messages = std::move(launched->messages),
                              .files = &files_,
-                             .output = relay},
+                             .output = relay,
+                             .lease = options_.control.lease_stdin ? 0 : -1},
                             now);
     supervision.watch_worker(launched->pid);
     supervision.run();
@@ -203,8 +236,16 @@ class Supervisor {
 
   // A caller that reads its pipe to the end must wait for the worker's tree, not for us.
   void let_go_of_the_callers_descriptors() {
-    for (const int fd : {0, 1, 2}) (void)sys::close_now(gate_, fd);
+    if (!options_.control.lease_stdin) (void)sys::close_now(gate_, 0);
+    for (const int fd : {1, 2}) (void)sys::close_now(gate_, fd);
     inherited_.output.reset();
+  }
+
+  // /dev/null, or in a sandbox without one a pipe that nobody writes to.
+  sys::UniqueFd empty_input() {
+    if (auto null = sys::open(gate_, "/dev/null", O_RDWR)) return std::move(*null);
+    auto pipe = sys::pipe(gate_);
+    return pipe ? std::move(pipe->first) : sys::UniqueFd();
   }
 
   sys::Gate& gate_;
@@ -224,7 +265,7 @@ void run_supervisor(sys::Gate& gate, const Options& options, Inheritance& inheri
                     sys::UniqueFd commands, sys::UniqueFd notes) {
   Supervisor supervisor(gate, options, inherited, commands.get(), notes.get());
   supervisor.run();
-  Herald herald(gate, notes.get());
+  ToGuardian herald(gate, commands.get(), notes.get());
   const Conclusion conclusion =
       conclude(gate, options, inherited.outcome, inherited.token, &herald);
   supervisor.tidy();

@@ -27,7 +27,9 @@ void WatchedFiles::arm(sys::Gate& gate) {
     inotify_ = std::move(*made);
   }
   for (const File& file : files_) {
-    (void)sys::watch_directory(gate, inotify_.get(), directory_of(file.path).c_str());
+    const std::string directory =
+        directory_path_.empty() ? directory_of(file.path) : directory_path_;
+    (void)sys::watch_directory(gate, inotify_.get(), directory.c_str());
   }
 }
 
@@ -43,7 +45,7 @@ void WatchedFiles::drain(sys::Gate& gate) {
 sys::Result<bool> WatchedFiles::present(sys::Gate& gate, Watched what) const {
   for (const File& file : files_) {
     if (file.what != what) continue;
-    const auto status = sys::lstat(gate, file.path.c_str());
+    const auto status = sys::lstat_at(gate, directory_, file.path.c_str());
     if (status) return true;
     const int code = status.error().code;
     if (code != ENOENT && code != ENOTDIR) return tl::unexpected(status.error());

@@ -11,12 +11,16 @@
 
 namespace quietus {
 
-enum class Watched { stop_file, expire_file };
+enum class Watched { stop_file, expire_file, kill_file };
 
 class WatchedFiles {
  public:
   // How often to look, whatever inotify says.
   static constexpr Span kInterval = std::chrono::milliseconds(250);
+
+  // Relative paths start from `directory`, whose path serves inotify alone.
+  WatchedFiles(int directory, std::string directory_path)
+      : directory_(directory), directory_path_(std::move(directory_path)) {}
 
   void add(Watched what, std::string path);
   [[nodiscard]] bool empty() const { return files_.empty(); }
@@ -37,6 +41,8 @@ class WatchedFiles {
     Watched what;
     std::string path;
   };
+  int directory_;
+  std::string directory_path_;
   std::vector<File> files_;
   sys::UniqueFd inotify_;
 };
