@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Tries the README's two commands as a newcomer would: in a Debian 12 that holds nothing but what
+# debootstrap's smallest variant installs, and a clean clone.
+#
+#   fresh.sh demo|test|both
+#
+# Needs root, debootstrap and git. Everything is mounted in a namespace of its own and every process
+# lives in a PID namespace, so that nothing stays mounted or running, however this ends.
+set -euo pipefail
+
+case "${1-}" in
+  demo | test) commands=("$1") ;;
+  both) commands=(demo test) ;;
+  *) echo "usage: fresh.sh demo|test|both" >&2; exit 2 ;;
+esac
+
+if [ -z "${FRESH_SCRATCH-}" ]; then
+  [ "$(id -u)" = 0 ] || { echo "fresh.sh: needs root" >&2; exit 1; }
+  FRESH_SCRATCH=$(mktemp -d)
+  export FRESH_SCRATCH
+  trap 'rm -rf --one-file-system "$FRESH_SCRATCH"' EXIT
+  code=0
+  unshare --mount --pid --fork --kill-child --mount-proc bash "$0" "$@" || code=$?
+  exit $code
+fi
+
+cd "$(dirname "$0")/.."
+debian=$FRESH_SCRATCH/debian
+# shellcheck disable=SC2016  # the dollars are for apt
+sources=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Identifier: Packages' |
+  awk '$1 ~ /debian/ && $2 ~ /^bookworm/ && $3 == "main"' | sort -u)
+mirror=$(awk '$2 == "bookworm" {print $1; exit}' <<<"$sources")
+debootstrap --variant=minbase bookworm "$debian" "${mirror:-http://deb.debian.org/debian}" \
+  >"$FRESH_SCRATCH/log" 2>&1 || { tail "$FRESH_SCRATCH/log"; exit 1; }
+[ -z "$mirror" ] || sed 's/^/deb /' <<<"$sources" >"$debian/etc/apt/sources.list"
+apt-config dump | grep -E '^Acquire::https?::Proxy' >"$debian/etc/apt/apt.conf.d/90proxy" || true
+cp -L /etc/resolv.conf /etc/hosts "$debian/etc/"
+git clone -q . "$debian/root/quietus"
+
+for command in "${commands[@]}"; do
+  line="bash tools/$command.sh"
+  grep -qF "$line" README.md || { echo "fresh.sh: the README does not say '$line'"; exit 1; }
+  root=$FRESH_SCRATCH/$command
+  cp -a "$debian" "$root"
+  mount -t proc proc "$root/proc"
+  mount --rbind /sys "$root/sys"
+  mount --rbind /dev "$root/dev"
+  echo "== fresh Debian $(cat "$root/etc/debian_version"): $line"
+  chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    sh -c "cd /root/quietus && $line" </dev/null
+done
