@@ -32,6 +32,13 @@ Result<int> parent_pid(Gate& gate);
 Result<int> process_group(Gate& gate);
 Result<unsigned> effective_uid(Gate& gate);
 Result<unsigned> effective_gid(Gate& gate);
+struct Platform {
+  std::string kernel;
+  std::string release;
+  std::string machine;
+};
+Result<Platform> platform(Gate& gate);  // uname(2)
+Result<int> page_size(Gate& gate);
 
 // --- descriptors and files -----------------------------------------------------------------
 Result<UniqueFd> open(Gate& gate, const char* path, int flags, unsigned mode = 0);
@@ -69,6 +76,7 @@ Result<Unit> unlock(Gate& gate, int fd);
 Result<Unit> make_directory(Gate& gate, const char* path, unsigned mode);
 Result<Unit> remove_directory(Gate& gate, const char* path);
 Result<Unit> sync(Gate& gate, int fd);
+Result<std::uint64_t> free_space(Gate& gate, int fd);  // bytes that we could use
 Result<std::string> read_link(Gate& gate, const char* path);
 Result<std::string> working_directory(Gate& gate);
 Result<std::size_t> read_directory(Gate& gate, int fd, std::span<char> buffer);  // getdents64
@@ -84,6 +92,7 @@ Result<Unit> block_signals(Gate& gate, SignalSet set);
 Result<Unit> unblock_all_signals(Gate& gate);
 Result<bool> is_ignored(Gate& gate, int signal);
 Result<Unit> reset_signal(Gate& gate, int signal);
+Result<Unit> ignore_signal(Gate& gate, int signal);
 Result<UniqueFd> signal_fd(Gate& gate, SignalSet set);
 struct Received {
   int signal;
@@ -126,9 +135,11 @@ Result<bool> is_subreaper(Gate& gate);
 Result<Unit> set_dumpable(Gate& gate, bool dumpable);
 Result<Unit> set_name(Gate& gate, const char* name);
 Result<Unit> set_parent_death_signal(Gate& gate, int signal);
+Result<bool> is_dumpable(Gate& gate);
 Result<Unit> set_no_new_privileges(Gate& gate);
 Result<int> landlock_abi(Gate& gate);
 Result<Unit> restrict_signals(Gate& gate);  // one more Landlock domain, scoped to signals
+Result<bool> has_no_new_privileges(Gate& gate);
 Result<Unit> change_directory(Gate& gate, const char* path);
 Result<Unit> set_limit(Gate& gate, int resource, std::uint64_t soft, std::uint64_t hard);
 Result<Unit> clear_groups(Gate& gate);

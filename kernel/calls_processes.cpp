@@ -100,6 +100,11 @@ Result<Unit> set_name(Gate& gate, const char* name) {
   return done(gate, "prctl(PR_SET_NAME)", SYS_prctl, PR_SET_NAME, name, 0, 0, 0);
 }
 
+Result<bool> is_dumpable(Gate& gate) {
+  return call(gate, "prctl(PR_GET_DUMPABLE)", SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0)
+      .map([](long value) { return value == 1; });
+}
+
 Result<Unit> set_parent_death_signal(Gate& gate, int signal) {
   return done(gate, "prctl(PR_SET_PDEATHSIG)", SYS_prctl, PR_SET_PDEATHSIG, signal, 0, 0, 0);
 }
@@ -112,6 +117,11 @@ Result<int> landlock_abi(Gate& gate) {
   return number(call(gate, "landlock_create_ruleset", SYS_landlock_create_ruleset, nullptr, 0,
                      kLandlockCreateRulesetVersion));
 }
+Result<bool> has_no_new_privileges(Gate& gate) {
+  return call(gate, "prctl(PR_GET_NO_NEW_PRIVS)", SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+      .map([](long value) { return value == 1; });
+}
+
 
 Result<Unit> restrict_signals(Gate& gate) {
   const LandlockRulesetAttr rules{0, 0, kLandlockScopeSignal};

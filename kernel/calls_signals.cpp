@@ -14,6 +14,12 @@ Result<Unit> set_mask(Gate& gate, int how, std::uint64_t bits) {
   return done(gate, "rt_sigprocmask", SYS_rt_sigprocmask, how, &bits, nullptr, sizeof bits);
 }
 
+Result<Unit> set_action(Gate& gate, int signal, std::uintptr_t handler) {
+  const KernelSigaction action{handler, 0, 0, 0};
+  return done(gate, "rt_sigaction", SYS_rt_sigaction, signal, &action, nullptr,
+              sizeof action.mask);
+}
+
 }  // namespace
 
 Result<Unit> block_signals(Gate& gate, SignalSet set) {
@@ -31,10 +37,10 @@ Result<bool> is_ignored(Gate& gate, int signal) {
 }
 
 Result<Unit> reset_signal(Gate& gate, int signal) {
-  const KernelSigaction action{kSigDefault, 0, 0, 0};
-  return done(gate, "rt_sigaction", SYS_rt_sigaction, signal, &action, nullptr,
-                   sizeof action.mask);
+  return set_action(gate, signal, kSigDefault);
 }
+
+Result<Unit> ignore_signal(Gate& gate, int signal) { return set_action(gate, signal, kSigIgnore); }
 
 Result<UniqueFd> signal_fd(Gate& gate, SignalSet set) {
   const std::uint64_t bits = set.bits();
