@@ -28,11 +28,11 @@ cd "$(dirname "$0")/.."
 debian=$FRESH_SCRATCH/debian
 # shellcheck disable=SC2016  # the dollars are for apt
 sources=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Identifier: Packages' |
-  awk '$1 ~ /debian/ && $2 ~ /^bookworm/ && $3 == "main"' | sort -u)
-mirror=$(awk '$2 == "bookworm" {print $1; exit}' <<<"$sources")
+  awk '$1 ~ /debian/ && $2 ~ /^bookworm/ && $3 == "main" {print "deb " $0}' | sort -u)
+mirror=$(awk '$3 == "bookworm" {print $2; exit}' <<<"$sources")
 debootstrap --variant=minbase bookworm "$debian" "${mirror:-http://deb.debian.org/debian}" \
   >"$FRESH_SCRATCH/log" 2>&1 || { tail "$FRESH_SCRATCH/log"; exit 1; }
-[ -z "$mirror" ] || sed 's/^/deb /' <<<"$sources" >"$debian/etc/apt/sources.list"
+[ -z "$mirror" ] || echo "$sources" >"$debian/etc/apt/sources.list"
 apt-config dump | grep -E '^Acquire::https?::Proxy' >"$debian/etc/apt/apt.conf.d/90proxy" || true
 cp -L /etc/resolv.conf /etc/hosts "$debian/etc/"
 git clone -q . "$debian/root/quietus"
