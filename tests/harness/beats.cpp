@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "harness/tools.hpp"
 
@@ -15,7 +17,8 @@ namespace harness {
 
 namespace {
 
-constexpr size_t kBytes = 512 * sizeof(uint64_t);
+constexpr size_t kSlots = 512;
+constexpr size_t kBytes = kSlots * sizeof(uint64_t);
 
 // A beater counts every 5 ms; this is how long it may be kept from its turn.
 constexpr auto kSilence = std::chrono::milliseconds(150);
@@ -48,6 +51,12 @@ bool Beats::still(int slot) const {
   const uint64_t before = count(slot);
   std::this_thread::sleep_for(kSilence);
   return count(slot) == before;
+}
+
+bool Beats::all_still() const {
+  const std::vector<uint64_t> before(page_, page_ + kSlots);
+  std::this_thread::sleep_for(kSilence);
+  return std::equal(before.begin(), before.end(), page_);
 }
 
 bool Beats::reaches(int slot, uint64_t wanted, double seconds) const {

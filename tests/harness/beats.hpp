@@ -26,6 +26,7 @@ class Beats {
 
   // Whether it stands still, moved before or not.
   [[nodiscard]] bool still(int slot) const;
+  [[nodiscard]] bool all_still() const;
 
   // Whether the slot reaches a count in time.
   [[nodiscard]] bool reaches(int slot, uint64_t wanted = 1, double seconds = 15) const;

@@ -60,9 +60,14 @@ bool Running::over() {
   int status = 0;
   const pid_t ended = waitpid(pid_, &status, WNOHANG);
   if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
+  if (ended == pid_) note_end(status);
   collected_ = true;
-  if (ended == pid_) status_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   return true;
+}
+
+void Running::note_end(int wait_status) {
+  collected_ = true;
+  status_ = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -WTERMSIG(wait_status);
 }
 
 namespace {

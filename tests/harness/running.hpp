@@ -48,6 +48,9 @@ class Running {
 
   Ended wait(double seconds = 20);
 
+  // For a tracer, which has to collect the process itself.
+  void note_end(int wait_status);
+
   // Closes the namespace; wait() has looked at it before.
   void release();
 
