@@ -15,14 +15,16 @@ if [ ${#files[@]} = 0 ]; then
   exit 1
 fi
 
-# Two things that only g++ knows: its precompiled header, and a warning that is turned off.
 check() {
   clang-tidy --quiet -p build/tidy "$1" 2>/dev/null || { echo "tidy: $1"; return 1; }
 }
 export -f check
+
+# Without what only g++ knows: its precompiled headers, and a warning that is turned off.
 mkdir -p build/tidy
-sed -E 's/-include [^ ]*cmake_pch\.hxx//; s/-Winvalid-pch//; s/-Wno-maybe-uninitialized//' build/dev/compile_commands.json \
-  >build/tidy/compile_commands.json
+sed -E 's/-include [^ ]*cmake_pch\.hxx//; s/-Winvalid-pch|-Wno-maybe-uninitialized//g' \
+  build/dev/compile_commands.json >build/tidy/compile_commands.json
+
 # shellcheck disable=SC2016  # $0 is for the inner shell
 printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'check "$0"' >build/tidy/log
 cat build/tidy/log
