@@ -82,6 +82,8 @@ struct Process {
   std::uint64_t start_ticks = 0;  // field 22 of proc_pid_stat(5)
   std::string comm;
   std::string command_line;       // arguments joined by blanks, cut at a limit
+  Span cpu{};
+  std::int64_t rss_kib = 0;
   std::string why;                // why it lives: a survivor's reason, or the policy that kept it
 };
 

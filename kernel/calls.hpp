@@ -27,6 +27,7 @@ namespace quietus::sys {
 // whole seconds from sysinfo(2).
 Moment now(Gate& gate, Moment otherwise = {});
 std::int64_t wall_clock_ns(Gate& gate);
+Result<Span> uptime(Gate& gate);  // CLOCK_BOOTTIME: what start times in /proc are told in
 Result<int> own_pid(Gate& gate);
 Result<int> parent_pid(Gate& gate);
 Result<int> process_group(Gate& gate);
@@ -60,7 +61,9 @@ Result<struct stat> lstat(Gate& gate, const char* path);
 Result<struct stat> lstat_at(Gate& gate, int dir, const char* path);
 Result<struct stat> fstat(Gate& gate, int fd);
 Result<Unit> change_mode(Gate& gate, int fd, unsigned mode);
+Result<Unit> change_mode_of(Gate& gate, const char* path, unsigned mode);
 Result<Unit> rename_at(Gate& gate, int dir, const char* from, const char* to);
+Result<Unit> rename_between(Gate& gate, int dir, const char* from, int to_dir, const char* to);
 Result<Unit> unlink_at(Gate& gate, int dir, const char* path);
 Result<Unit> remove_directory_at(Gate& gate, int dir, const char* path);
 Result<Unit> make_symlink(Gate& gate, const char* target, int dir, const char* path);
@@ -127,19 +130,21 @@ struct Waited {
 enum class Peek { no, yes };  // yes: look, and leave the zombie where it is
 // pid 0 asks for any child. Never blocks. ECHILD: there is no such child.
 Result<Waited> wait_for_exit(Gate& gate, int pid, Peek peek);
+// Blocks until this child, which is about to end, has ended.
+Result<Unit> collect(Gate& gate, int pid);
 Result<Waited> wait_for_stop(Gate& gate, int pid);
 
 Result<Unit> new_session(Gate& gate);
 Result<Unit> become_subreaper(Gate& gate);
 Result<bool> is_subreaper(Gate& gate);
 Result<Unit> set_dumpable(Gate& gate, bool dumpable);
+Result<bool> is_dumpable(Gate& gate);
 Result<Unit> set_name(Gate& gate, const char* name);
 Result<Unit> set_parent_death_signal(Gate& gate, int signal);
-Result<bool> is_dumpable(Gate& gate);
 Result<Unit> set_no_new_privileges(Gate& gate);
+Result<bool> has_no_new_privileges(Gate& gate);
 Result<int> landlock_abi(Gate& gate);
 Result<Unit> restrict_signals(Gate& gate);  // one more Landlock domain, scoped to signals
-Result<bool> has_no_new_privileges(Gate& gate);
 Result<Unit> change_directory(Gate& gate, const char* path);
 Result<Unit> set_limit(Gate& gate, int resource, std::uint64_t soft, std::uint64_t hard);
 Result<Unit> clear_groups(Gate& gate);

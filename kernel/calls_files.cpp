@@ -53,6 +53,8 @@ std::int64_t wall_clock_ns(Gate& gate) {
   return clock(gate, CLOCK_REALTIME).value_or(Span{}).count();
 }
 
+Result<Span> uptime(Gate& gate) { return clock(gate, CLOCK_BOOTTIME); }
+
 Result<Unit> sleep(Gate& gate, Span span) {
   const timespec time = to_timespec(span);
   return unit(once(gate, "nanosleep", SYS_nanosleep, &time, nullptr));
@@ -180,8 +182,16 @@ Result<Unit> change_mode(Gate& gate, int fd, unsigned mode) {
   return done(gate, "fchmod", SYS_fchmod, fd, mode);
 }
 
+Result<Unit> change_mode_of(Gate& gate, const char* path, unsigned mode) {
+  return done(gate, "fchmodat", SYS_fchmodat, AT_FDCWD, path, mode);
+}
+
 Result<Unit> rename_at(Gate& gate, int dir, const char* from, const char* to) {
-  return done(gate, "rename", SYS_renameat, dir, from, dir, to);
+  return rename_between(gate, dir, from, dir, to);
+}
+
+Result<Unit> rename_between(Gate& gate, int dir, const char* from, int to_dir, const char* to) {
+  return done(gate, "rename", SYS_renameat, dir, from, to_dir, to);
 }
 
 Result<Unit> unlink_at(Gate& gate, int dir, const char* path) {

@@ -76,6 +76,10 @@ Result<Waited> wait_for_exit(Gate& gate, int pid, Peek peek) {
   return wait_for(gate, pid, WEXITED | (peek == Peek::yes ? WNOWAIT : 0));
 }
 
+Result<Unit> collect(Gate& gate, int pid) {
+  return done(gate, "waitid", SYS_waitid, P_PID, pid, nullptr, WEXITED | kWaitAll, nullptr);
+}
+
 Result<Waited> wait_for_stop(Gate& gate, int pid) { return wait_for(gate, pid, WSTOPPED); }
 
 Result<Unit> new_session(Gate& gate) { return done(gate, "setsid", SYS_setsid); }
@@ -96,13 +100,13 @@ Result<Unit> set_dumpable(Gate& gate, bool dumpable) {
   return done(gate, "prctl(PR_SET_DUMPABLE)", SYS_prctl, PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0);
 }
 
-Result<Unit> set_name(Gate& gate, const char* name) {
-  return done(gate, "prctl(PR_SET_NAME)", SYS_prctl, PR_SET_NAME, name, 0, 0, 0);
-}
-
 Result<bool> is_dumpable(Gate& gate) {
   return call(gate, "prctl(PR_GET_DUMPABLE)", SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0)
       .map([](long value) { return value == 1; });
+}
+
+Result<Unit> set_name(Gate& gate, const char* name) {
+  return done(gate, "prctl(PR_SET_NAME)", SYS_prctl, PR_SET_NAME, name, 0, 0, 0);
 }
 
 Result<Unit> set_parent_death_signal(Gate& gate, int signal) {
@@ -113,15 +117,15 @@ Result<Unit> set_no_new_privileges(Gate& gate) {
   return done(gate, "prctl(PR_SET_NO_NEW_PRIVS)", SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-Result<int> landlock_abi(Gate& gate) {
-  return number(call(gate, "landlock_create_ruleset", SYS_landlock_create_ruleset, nullptr, 0,
-                     kLandlockCreateRulesetVersion));
-}
 Result<bool> has_no_new_privileges(Gate& gate) {
   return call(gate, "prctl(PR_GET_NO_NEW_PRIVS)", SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
       .map([](long value) { return value == 1; });
 }
 
+Result<int> landlock_abi(Gate& gate) {
+  return number(call(gate, "landlock_create_ruleset", SYS_landlock_create_ruleset, nullptr, 0,
+                     kLandlockCreateRulesetVersion));
+}
 
 Result<Unit> restrict_signals(Gate& gate) {
   const LandlockRulesetAttr rules{0, 0, kLandlockScopeSignal};

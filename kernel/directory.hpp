@@ -1,4 +1,4 @@
-// Directories whose entries are numbers: /proc and /proc/self/fd.
+// The entries of a directory; those of /proc and /proc/self/fd are numbers.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,9 @@
 
 namespace quietus::sys {
 
-// Calls visit(number) for each entry that is one, until visit returns false. The listing of /proc
-// need not end while processes are born faster than it is read: visit has to bound it.
+// Calls visit(name) for each entry but "." and "..", until visit returns false.
 template <class Visit>
-Result<Unit> for_each_number(Gate& gate, int directory, Visit visit) {
+Result<Unit> for_each_name(Gate& gate, int directory, Visit visit) {
   // struct linux_dirent64 of getdents(2): inode, offset, length, type, name.
   constexpr std::size_t kLengthAt = 16;
   constexpr std::size_t kNameAt = 19;
@@ -25,11 +24,22 @@ Result<Unit> for_each_number(Gate& gate, int directory, Visit visit) {
       std::uint16_t length = 0;
       std::memcpy(&length, buffer + at + kLengthAt, sizeof length);
       if (length == 0) break;
-      const auto number = parse_decimal<int>(std::string_view(buffer + at + kNameAt));
-      if (number && !visit(*number)) return Unit{};
+      const char* name = buffer + at + kNameAt;
+      const bool self_or_parent = std::string_view(name) == "." || std::string_view(name) == "..";
+      if (!self_or_parent && !visit(name)) return Unit{};
       at += length;
     }
   }
+}
+
+// The same for the entries that are numbers. The listing of /proc need not end while processes are
+// born faster than it is read: visit has to bound it.
+template <class Visit>
+Result<Unit> for_each_number(Gate& gate, int directory, Visit visit) {
+  return for_each_name(gate, directory, [&](const char* name) {
+    const auto number = parse_decimal<int>(name);
+    return !number || visit(*number);
+  });
 }
 
 }  // namespace quietus::sys

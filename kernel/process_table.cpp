@@ -99,8 +99,10 @@ Process describe(Gate& gate, const StatRow& row) {
   process.state = row.state;
   process.start_ticks = row.start_ticks;
   process.comm = row.comm;
+  process.cpu = std::chrono::milliseconds(10) * row.cpu_ticks;  // USER_HZ is 100
   if (const auto status = read_file(gate, proc_path(row.pid, "status").c_str(), kStatLimit)) {
     process.uid = parse_effective_uid(*status).value_or(-1);
+    process.rss_kib = parse_status_size(*status, "VmRSS").value_or(0);
   }
   const auto line =
       read_file(gate, proc_path(row.pid, "cmdline").c_str(), kCommandLineLimit + 1);

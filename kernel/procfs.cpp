@@ -39,8 +39,15 @@ std::optional<StatRow> parse_stat(std::string_view bytes) {
   if (!take_number(rest, row.ppid) || !take_number(rest, row.pgid) || !take_number(rest, row.sid)) {
     return std::nullopt;
   }
-  constexpr int kFieldsBetween = 15;  // fields 7 to 21; the start time is field 22
-  for (int field = 0; field < kFieldsBetween; ++field) take(rest, ' ');
+  const auto skip = [&](int fields) {
+    for (int field = 0; field < fields; ++field) take(rest, ' ');
+  };
+  std::uint64_t user = 0;
+  std::uint64_t system = 0;
+  skip(7);  // fields 7 to 13; the times are fields 14 and 15
+  if (!take_number(rest, user) || !take_number(rest, system)) return std::nullopt;
+  row.cpu_ticks = user + system;
+  skip(6);  // 16 to 21; the start time is field 22
   if (!take_number(rest, row.start_ticks)) return std::nullopt;
   return row;
 }
@@ -72,6 +79,18 @@ std::optional<std::int64_t> parse_effective_uid(std::string_view bytes) {
     line.remove_prefix(5);
     take(line, '\t');  // the real one
     return parse_decimal<std::int64_t>(take(line, '\t'));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> parse_status_size(std::string_view bytes, std::string_view name) {
+  while (!bytes.empty()) {
+    std::string_view line = take(bytes, '\n');
+    if (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != ':') continue;
+    line.remove_prefix(line.find_first_of("0123456789", name.size()) == std::string_view::npos
+                           ? line.size()
+                           : line.find_first_of("0123456789", name.size()));
+    return parse_decimal<std::int64_t>(take(line, ' '));
   }
   return std::nullopt;
 }

@@ -17,6 +17,7 @@ struct StatRow {
   int ppid = 0;
   int pgid = 0;
   int sid = 0;
+  std::uint64_t cpu_ticks = 0;  // user and system
   std::uint64_t start_ticks = 0;
 };
 
@@ -32,6 +33,9 @@ std::optional<std::string_view> parse_cgroup_path(std::string_view bytes);
 
 // The effective uid from proc_pid_status(5).
 std::optional<std::int64_t> parse_effective_uid(std::string_view bytes);
+
+// A size in KiB from proc_pid_status(5): "VmRSS".
+std::optional<std::int64_t> parse_status_size(std::string_view bytes, std::string_view name);
 
 // proc_pid_cmdline(5) for people: arguments joined by blanks, cut at the limit.
 std::string printable_command_line(std::string_view bytes, std::size_t limit);

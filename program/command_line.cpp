@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "contract/decimal.hpp"
 #include "contract/duration.hpp"
 #include "program/option_table.hpp"
 #include "program/values.hpp"
@@ -37,12 +38,31 @@ tl::unexpected<UsageError> broken(const OptionSpec& spec, std::string_view value
 
 std::string_view variable_name(std::string_view entry) { return entry.substr(0, entry.find('=')); }
 
+struct VerbWord {
+  std::string_view word;
+  Verb verb;
+  unsigned bit;
+};
+
+constexpr VerbWord kVerbs[] = {
+    {"run", Verb::supervise, kRun},          {"launch", Verb::launch, kLaunch},
+    {"stop", Verb::stop, kStop},             {"wait", Verb::wait, kWait},
+    {"status", Verb::status, kStatus},       {"create", Verb::create, kOtherSession},
+    {"expire", Verb::expire, kOtherSession}, {"renew", Verb::renew, kOtherSession},
+    {"remove", Verb::remove, kOtherSession}, {"probe", Verb::probe, kProbe},
+    {"doctor", Verb::doctor, kDoctor},
+};
+constexpr VerbWord kBareForm{"", Verb::supervise, kBare};
+
 class Parser {
  public:
-  Parser(Form form, std::span<const std::string_view> arguments,
+  Parser(const VerbWord& verb, std::span<const std::string_view> arguments,
          std::span<const std::string_view> environment)
-      : arguments_(arguments), environment_(environment) {
-    options_.form = form;
+      : verb_(verb), arguments_(arguments), environment_(environment) {
+    line_.verb = verb.verb;
+    line_.options.form = verb.bit == kBare   ? Form::bare
+                         : verb.bit == kRun ? Form::run
+                                            : Form::launch;
   }
 
   tl::expected<CommandLine, UsageError> parse() {
@@ -57,10 +77,15 @@ class Parser {
       const Outcome taken =
           argument.starts_with("--") ? take_long(argument.substr(2)) : take_letters(argument);
       if (!taken) return tl::unexpected(taken.error());
-      if (help_) return CommandLine{options_.form == Form::run ? Verb::run_help : Verb::help, {}};
+      if (help_) {
+        CommandLine help;
+        help.verb = Verb::help;
+        help.help_for = verb_.word;
+        return help;
+      }
     }
     if (const Outcome complete = finish(); !complete) return tl::unexpected(complete.error());
-    return CommandLine{Verb::supervise, std::move(options_)};
+    return std::move(line_);
   }
 
  private:
@@ -70,6 +95,7 @@ class Parser {
     const std::string_view name = word.substr(0, equals);
     for (const OptionSpec& spec : option_table()) {
       if (spec.name != name && (spec.alias.empty() || spec.alias != name)) continue;
+      if (!goes_with(spec)) return misplaced(spec);
       if (equals != std::string_view::npos) {
         if (spec.takes == Takes::nothing) return wrong(dashed(spec) + " takes no value");
         return apply(spec, word.substr(equals + 1));
@@ -88,12 +114,21 @@ class Parser {
       if (spec == nullptr) {
         return wrong("unknown option " + quoted(word) + " (see quietus --help)");
       }
+      if (!goes_with(*spec)) return misplaced(*spec);
       if (spec->takes == Takes::value) {
         return at + 1 < word.size() ? apply(*spec, word.substr(at + 1)) : take_next(*spec);
       }
       if (const Outcome taken = apply(*spec, {}); !taken) return taken;
     }
     return {};
+  }
+
+  bool goes_with(const OptionSpec& spec) const { return (spec.verbs & verb_.bit) != 0; }
+
+  tl::unexpected<UsageError> misplaced(const OptionSpec& spec) const {
+    const std::string verb =
+        verb_.word.empty() ? "the form without a verb" : std::string(verb_.word);
+    return wrong("argument " + dashed(spec) + ": does not go with " + verb);
   }
 
   Outcome take_next(const OptionSpec& spec) {
@@ -119,10 +154,12 @@ class Parser {
   }
 
   Outcome apply(const OptionSpec& spec, std::string_view value) {
-    const Units units = options_.form == Form::bare ? Units::seconds : Units::suffixes;
-    Options& to = options_;
+    const Units units = verb_.bit == kBare ? Units::seconds : Units::suffixes;
+    Options& to = line_.options;
     switch (spec.id) {
-      case OptionId::timeout: return store(spec, value, parse_duration(value, units), to.timeout);
+      case OptionId::timeout:
+        return store(spec, value, parse_duration(value, units),
+                     (verb_.bit & kCommands) != 0 ? to.timeout : line_.session.timeout);
       case OptionId::cleanup_timeout:
         return store(spec, value, parse_duration(value, units), to.cleanup_timeout);
       case OptionId::receipt: return store_path(spec, value, to.receipt);
@@ -155,8 +192,33 @@ class Parser {
       case OptionId::sync: to.sync = true; return {};
       case OptionId::quiet: to.verbosity = -1; return {};
       case OptionId::verbose: to.verbosity = 1; return {};
+      case OptionId::session: return store_path(spec, value, line_.session.directory);
+      case OptionId::legacy_names: line_.session.files = kLegacySessionFiles; return {};
+      case OptionId::detach: line_.detach = true; return {};
+      case OptionId::lease: return take_lease(spec, value);
+      case OptionId::command_fd: return take_command_fd(spec, value);
+      case OptionId::now: line_.session.now = true; return {};
+      case OptionId::json: line_.session.json = true; return {};
       case OptionId::help: help_ = true; return {};
     }
+    return {};
+  }
+
+  Outcome take_lease(const OptionSpec& spec, std::string_view value) {
+    Control& control = line_.options.control;
+    if (value == "stdin") {
+      control.lease_stdin = true;
+      return {};
+    }
+    return store(spec, value, parse_duration(value, Units::suffixes), control.lease);
+  }
+
+  Outcome take_command_fd(const OptionSpec& spec, std::string_view value) {
+    const auto fd = parse_decimal<int>(value);
+    if (!fd || *fd < 0 || *fd == 1 || *fd == 2) {
+      return broken(spec, value, "a descriptor: 0, or 3 and up");
+    }
+    line_.command_fd = *fd;
     return {};
   }
 
@@ -165,14 +227,14 @@ class Parser {
       return wrong("argument " + dashed(spec) + ": contradicts --descendants " +
                    std::string(name(*policy_)));
     }
-    policy_ = options_.descendants = policy;
+    policy_ = line_.options.descendants = policy;
     return {};
   }
 
   Outcome add_limit(const OptionSpec& spec, std::string_view value) {
     const auto limit = parse_limit(value);
     if (!limit) return broken(spec, value, limit.error());
-    options_.worker.limits.push_back(*limit);
+    line_.options.worker.limits.push_back(*limit);
     return {};
   }
 
@@ -188,12 +250,53 @@ class Parser {
 
   // --- the whole ------------------------------------------------------------------------------
   Outcome finish() {
-    const Options& o = options_;
-    if (o.form == Form::bare && o.receipt.empty()) {
+    if ((verb_.bit & kSessions) != 0 && line_.session.directory.empty()) {
+      return wrong("the following arguments are required: --session");
+    }
+    if ((verb_.bit & kCommands) == 0) {
+      if (arguments_.empty()) return {};
+      return wrong("unexpected argument " + quoted(arguments_.front()));
+    }
+    if (verb_.bit == kBare && line_.options.receipt.empty()) {
       return wrong("the following arguments are required: --receipt");
     }
-    if (arguments_.empty()) return wrong("a command is required after --");
-    if (o.output_limit && o.output.empty()) {
+    if (const Outcome fits = finish_command(); !fits) return fits;
+    return finish_options();
+  }
+
+  Outcome finish_command() {
+    Control& control = line_.options.control;
+    control.empty_stdin = line_.detach || control.lease_stdin || line_.command_fd == 0;
+    if (line_.detach && control.lease_stdin) {
+      return wrong("argument --lease: 'stdin' must not go with --detach, which lets go of it");
+    }
+    if (line_.detach && line_.options.die_with_parent) {
+      return wrong("argument --die-with-parent: must not go with --detach, whose parent leaves");
+    }
+    if (control.lease && control.lease_stdin) {
+      return wrong("argument --lease: must be a duration or 'stdin', not both");
+    }
+    if (!line_.command_fd) {
+      if (arguments_.empty()) return wrong("a command is required after --");
+      line_.options.worker.argv.assign(arguments_.begin(), arguments_.end());
+      fill_environment();
+      return {};
+    }
+    if (!arguments_.empty()) {
+      return wrong("argument --command-fd: brings the command, so none may follow, not " +
+                   quoted(arguments_.front()));
+    }
+    if (!set_.empty() || !unset_.empty() || clear_environment_) {
+      return wrong("argument --command-fd: brings the environment, so -E, --unset and --clear-env "
+                   "must not be given");
+    }
+    fill_environment();  // for the marker of those around us
+    return {};
+  }
+
+  Outcome finish_options() {
+    const Options& o = line_.options;
+    if (o.output_limit && o.output.empty() && verb_.bit != kLaunch) {
       return wrong("argument --output-limit: needs --output");
     }
     if (o.output_limit && o.descendants != Descendants::tree) {
@@ -208,14 +311,12 @@ class Parser {
       return wrong("argument --report: must be another file than --receipt, not " +
                    quoted(o.report));
     }
-    options_.worker.argv.assign(arguments_.begin(), arguments_.end());
-    fill_environment();
     return {};
   }
 
   // Cleared first, then removed, then set: as env(1) does it.
   void fill_environment() {
-    std::vector<std::string>& to = options_.worker.environment;
+    std::vector<std::string>& to = line_.options.worker.environment;
     const auto named = [](const std::vector<std::string_view>& entries, std::string_view entry) {
       for (const std::string_view other : entries) {
         if (variable_name(other) == variable_name(entry)) return true;
@@ -225,7 +326,7 @@ class Parser {
     for (const std::string_view entry : environment_) {
       if (variable_name(entry) == kMarker) {
         // The chain of those around us is passed on by the launch, with our own link.
-        options_.worker.outer_marker = entry.substr(std::min(kMarker.size() + 1, entry.size()));
+        line_.options.worker.outer_marker = entry.substr(std::min(kMarker.size() + 1, entry.size()));
         continue;
       }
       const bool passed_on = named(set_, entry) && is_bare_name(entry);
@@ -248,9 +349,10 @@ class Parser {
     return bare;
   }
 
+  const VerbWord& verb_;
   std::span<const std::string_view> arguments_;
   std::span<const std::string_view> environment_;
-  Options options_;
+  CommandLine line_;
   std::optional<Descendants> policy_;
   std::vector<std::string_view> set_;
   std::vector<std::string_view> unset_;
@@ -274,14 +376,21 @@ tl::expected<CommandLine, UsageError> parse_command_line(
   if (arguments.empty()) {
     return wrong("a command is required: quietus run [options] -- CMD... (see quietus --help)");
   }
-  if (arguments[0] == "--version" && arguments.size() == 1) {
-    return CommandLine{Verb::version, {}};
+  if (arguments[0] == "--version") {
+    const bool json = arguments.size() == 2 && arguments[1] == "--json";
+    if (arguments.size() > 1 && !json) {
+      return wrong("argument --version: may be followed by --json, not " + quoted(arguments[1]));
+    }
+    CommandLine line;
+    line.verb = json ? Verb::version_json : Verb::version;
+    return line;
   }
-  if (arguments[0] == "--version" && arguments.size() == 2 && arguments[1] == "--json") {
-    return CommandLine{Verb::version_json, {}};
+  for (const VerbWord& verb : kVerbs) {
+    if (verb.word == arguments[0]) {
+      return Parser(verb, arguments.subspan(1), environment).parse();
+    }
   }
-  if (arguments[0] == "run") return Parser(Form::run, arguments.subspan(1), environment).parse();
-  return Parser(Form::bare, arguments, environment).parse();
+  return Parser(kBareForm, arguments, environment).parse();
 }
 
 }  // namespace quietus

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace quietus {
 
-std::string help_text();      // quietus --help
-std::string run_help_text();  // quietus run --help
+std::string help_text(std::string_view verb);  // of a verb; empty: of the program
 std::string version_text();
 std::string version_json();
 

@@ -1,4 +1,5 @@
 // quietus: argv -> options -> verb -> exit code.
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -8,6 +9,8 @@
 #include "kernel/calls.hpp"
 #include "program/command_line.hpp"
 #include "program/help.hpp"
+#include "session/command_record.hpp"
+#include "session/verbs.hpp"
 #include "supervisor/guardian.hpp"
 
 namespace {
@@ -32,25 +35,54 @@ void hide_arguments(int argc, char** argv) {
 }
 
 int print(sys::Gate& gate, int fd, std::string_view text, int exit_code) {
-  return sys::write_all(gate, fd, text) ? exit_code : kExitTrouble;
+  return sys::write_all(gate, fd, text) ? exit_code : static_cast<int>(kExitTrouble);
+}
+
+int launch(sys::Gate& gate, CommandLine& line, int parent) {
+  if (line.command_fd) {
+    auto record = read_command_record(gate, *line.command_fd);
+    if (!record) {
+      const std::string text = "quietus: argument --command-fd: " + record.error() + '\n';
+      return print(gate, 2, text, kExitUsage);
+    }
+    line.options.worker.argv = std::move(record->argv);
+    line.options.worker.environment = std::move(record->environment);
+  }
+  settle_descriptors(gate);
+  return launch_session(gate, {line.session, line.options, line.detach}, parent);
+}
+
+int perform(sys::Gate& gate, CommandLine& line, int parent) {
+  using Verb = CommandLine::Verb;
+  switch (line.verb) {
+    case Verb::supervise:
+      settle_descriptors(gate);
+      return supervise(gate, with_absolute_paths(gate, line.options), parent);
+    case Verb::launch: return launch(gate, line, parent);
+    case Verb::stop: return stop_session(gate, line.session);
+    case Verb::wait: return wait_for_session(gate, line.session);
+    case Verb::status: return show_session(gate, line.session);
+    case Verb::create: return create_session(gate, line.session);
+    case Verb::expire: return expire_session(gate, line.session);
+    case Verb::renew: return renew_session(gate, line.session);
+    case Verb::remove: return remove_session(gate, line.session);
+    case Verb::probe:
+    case Verb::doctor: return kExitFailed;
+    case Verb::help: return print(gate, 1, help_text(line.help_for), kExitSuccess);
+    case Verb::version: return print(gate, 1, version_text(), kExitSuccess);
+    case Verb::version_json: return print(gate, 1, version_json(), kExitSuccess);
+  }
+  return kExitUsage;
 }
 
 }  // namespace
 
 int main(int argc, char** argv, char** envp) {
+  if (argc < 1) return kExitUsage;
   sys::Gate gate;
   const int parent = sys::parent_pid(gate).value_or(0);
-  if (argc < 1) return kExitUsage;
-  const auto line = parse_command_line(words(argv + 1), words(envp));
+  auto line = parse_command_line(words(argv + 1), words(envp));
   if (!line) return print(gate, 2, "quietus: " + line.error().text + '\n', kExitUsage);
-  switch (line->verb) {
-    case CommandLine::Verb::help: return print(gate, 1, help_text(), kExitSuccess);
-    case CommandLine::Verb::run_help: return print(gate, 1, run_help_text(), kExitSuccess);
-    case CommandLine::Verb::version: return print(gate, 1, version_text(), kExitSuccess);
-    case CommandLine::Verb::version_json: return print(gate, 1, version_json(), kExitSuccess);
-    case CommandLine::Verb::supervise: break;
-  }
   hide_arguments(argc, argv);
-  settle_descriptors(gate);
-  return supervise(gate, with_absolute_paths(gate, line->options), parent);
+  return perform(gate, *line, parent);
 }

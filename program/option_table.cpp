@@ -6,12 +6,15 @@ namespace {
 using enum Takes;
 
 constexpr OptionSpec kOptions[] = {
+    {OptionId::session, "session", 0, value, "DIR", "the session's directory", kSessions},
     {OptionId::timeout, "timeout", 't', value, "DURATION",
-     "deadline of the command (default: none)"},
+     "deadline of the command (default: none); stop\n"
+     "and wait: how long to wait",
+     kCommands | kStop | kWait},
     {OptionId::cleanup_timeout, "cleanup-timeout", 'k', value, "DURATION",
      "bound of each cleanup phase: the grace after\n"
      "the signal, reaping, draining (default: 10)",
-     "kill-after"},
+     kCommands, "kill-after"},
     {OptionId::signal, "signal", 's', value, "SIGNAL",
      "what asks the command to end (default: TERM)"},
     {OptionId::signal_group, "signal-group", 0, nothing, {},
@@ -23,14 +26,17 @@ constexpr OptionSpec kOptions[] = {
      "after exit 0 nothing is ended, else as tree"},
     {OptionId::preserve, "preserve-descendants-on-success", 0, nothing, {},
      "the same as --descendants keep-on-success"},
-    {OptionId::receipt, "receipt", 0, value, "FILE", "write the cleanup receipt (JSON, four keys)"},
-    {OptionId::report, "report", 0, value, "FILE", "write the full report (JSON)"},
+    {OptionId::receipt, "receipt", 0, value, "FILE", "write the cleanup receipt (JSON, four keys)",
+     kRecords},
+    {OptionId::report, "report", 0, value, "FILE", "write the full report (JSON)", kRecords},
     {OptionId::sync, "sync", 0, nothing, {}, "fsync both, and their directories"},
     {OptionId::stop_file, "stop-file", 0, value, "FILE",
-     "stop as soon as this exists; if it is there\nalready, start nothing"},
+     "stop as soon as this exists; if it is there\nalready, start nothing",
+     kRecords},
     {OptionId::expire_file, "expire-file", 0, value, "FILE",
-     "the same, but counts as the deadline"},
-    {OptionId::output, "output", 'o', value, "FILE", "send the command's stdout and stderr there"},
+     "the same, but counts as the deadline", kRecords},
+    {OptionId::output, "output", 'o', value, "FILE", "send the command's stdout and stderr there",
+     kRecords},
     {OptionId::output_limit, "output-limit", 0, value, "BYTES",
      "keep the head and the tail of the output, half\n"
      "of BYTES each (KiB, MiB, GiB understood)"},
@@ -50,9 +56,19 @@ constexpr OptionSpec kOptions[] = {
     {OptionId::rlimit, "rlimit", 0, value, "NAME=SOFT[:HARD]",
      "a resource limit for it, as in prlimit(1)"},
     {OptionId::user, "user", 0, value, "UID[:GID]", "run it as this user"},
+    {OptionId::detach, "detach", 'd', nothing, {},
+     "return when the command runs, or did not start", kLaunch},
+    {OptionId::lease, "lease", 0, value, "DURATION|stdin",
+     "stop unless renewed this often, or when standard\ninput ends", kLaunch},
+    {OptionId::command_fd, "command-fd", 0, value, "N",
+     "read CMD and its environment from descriptor N", kLaunch},
+    {OptionId::now, "now", 0, nothing, {}, "without the grace", kStop},
+    {OptionId::json, "json", 0, nothing, {}, "as JSON", kStatus | kProbe},
+    {OptionId::legacy_names, "legacy-names", 0, nothing, {},
+     "runner.pid, runner.stop, runner.log", kSessions},
     {OptionId::quiet, "quiet", 'q', nothing, {}, "say nothing"},
     {OptionId::verbose, "verbose", 'v', nothing, {}, "say how it ended"},
-    {OptionId::help, "help", 'h', nothing, {}, "this text"},
+    {OptionId::help, "help", 'h', nothing, {}, "this text", kAll},
 };
 
 }  // namespace

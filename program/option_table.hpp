@@ -34,10 +34,34 @@ enum class OptionId {
   sync,
   quiet,
   verbose,
+  session,
+  legacy_names,
+  detach,
+  lease,
+  command_fd,
+  now,
+  json,
   help,
 };
 
 enum class Takes { nothing, value, optional_value };
+
+// Which verbs an option goes with.
+enum VerbSet : unsigned {
+  kBare = 1,
+  kRun = 2,
+  kLaunch = 4,
+  kStop = 8,
+  kWait = 16,
+  kStatus = 32,
+  kOtherSession = 64,  // create, expire, renew, remove
+  kProbe = 128,
+  kDoctor = 256,
+  kCommands = kBare | kRun | kLaunch,
+  kRecords = kBare | kRun,  // what a session puts into its directory
+  kSessions = kLaunch | kStop | kWait | kStatus | kOtherSession,
+  kAll = 511,
+};
 
 struct OptionSpec {
   OptionId id;
@@ -46,6 +70,7 @@ struct OptionSpec {
   Takes takes;
   std::string_view value;  // how help calls it
   std::string_view help;   // lines separated by '\n'
+  unsigned verbs = kCommands;
   std::string_view alias = {};
 };
 

@@ -15,23 +15,35 @@ constexpr const char* kMounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 constexpr std::size_t kSmallFile = 4096;
 constexpr std::size_t kMembersLimit = 1 << 20;
 
-}  // namespace
-
-sys::Result<Cgroup> Cgroup::create(sys::Gate& gate, std::string_view id) {
+// The directories that could be our own cgroup of the v2 hierarchy.
+sys::Result<std::vector<std::string>> own_cgroups(sys::Gate& gate) {
   const auto ours = sys::read_file(gate, "/proc/self/cgroup", kSmallFile);
   if (!ours) return tl::unexpected(ours.error());
   const auto own_path = sys::parse_cgroup_path(*ours);
   if (!own_path) return tl::unexpected(sys::Error{ENOENT, "cgroup2"});
-  sys::Error last{ENOENT, "cgroup2"};
+  std::vector<std::string> found;
   for (const char* mount : kMounts) {
-    std::string parent = mount;
-    if (*own_path != "/") parent += *own_path;
-    // The root of a v1 or tmpfs mount would take the directory too, but is no v2 cgroup.
-    if (const auto v2 = sys::lstat(gate, (parent + "/cgroup.subtree_control").c_str()); !v2) {
-      last = v2.error();
-      continue;
-    }
-    Cgroup leaf(parent + "/quietus-" + std::string(id));
+    std::string directory = mount;
+    if (*own_path != "/") directory += *own_path;
+    // The root of a v1 or tmpfs mount would take a directory too, but is no v2 cgroup.
+    const auto v2 = sys::lstat(gate, (directory + "/cgroup.subtree_control").c_str());
+    if (v2) found.push_back(std::move(directory));
+  }
+  return found;
+}
+
+std::string leaf_path(const std::string& parent, std::string_view id) {
+  return parent + "/quietus-" + std::string(id);
+}
+
+}  // namespace
+
+sys::Result<Cgroup> Cgroup::create(sys::Gate& gate, std::string_view id) {
+  const auto parents = own_cgroups(gate);
+  if (!parents) return tl::unexpected(parents.error());
+  sys::Error last{ENOENT, "cgroup2"};
+  for (const std::string& parent : *parents) {
+    Cgroup leaf(leaf_path(parent, id));
     const auto made = sys::make_directory(gate, leaf.path_.c_str(), 0755);
     if (!made) {
       last = made.error();
@@ -44,6 +56,16 @@ sys::Result<Cgroup> Cgroup::create(sys::Gate& gate, std::string_view id) {
     (void)leaf.remove(gate);  // empty: we made it a moment ago
   }
   return tl::unexpected(last);
+}
+
+std::optional<Cgroup> Cgroup::find(sys::Gate& gate, std::string_view id) {
+  const auto parents = own_cgroups(gate);
+  if (!parents) return std::nullopt;
+  for (const std::string& parent : *parents) {
+    Cgroup leaf(leaf_path(parent, id));
+    if (sys::lstat(gate, (leaf.path_ + "/cgroup.kill").c_str())) return leaf;
+  }
+  return std::nullopt;
 }
 
 void Cgroup::open(sys::Gate& gate) {

@@ -2,6 +2,7 @@
 // of it atomically, cgroup.events tells when nobody is left. See cgroups(7).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,9 @@ class Cgroup {
  public:
   // Makes the leaf "quietus-ID" under our own cgroup. Any error means: not here.
   static sys::Result<Cgroup> create(sys::Gate& gate, std::string_view id);
+
+  // The leaf that an earlier run with this ID made and left.
+  static std::optional<Cgroup> find(sys::Gate& gate, std::string_view id);
 
   // Opens what will be needed, so that it is there whatever the worker does to our limits. What
   // cannot be opened now is opened when it is used.

@@ -47,6 +47,25 @@ unsigned group_of(sys::Gate& gate, const User& user) {
 
 }  // namespace
 
+bool carries_marker(std::string_view environment, std::string_view id) {
+  while (!environment.empty()) {
+    const std::size_t end = environment.find('\0');
+    std::string_view entry = environment.substr(0, end);
+    environment.remove_prefix(end == std::string_view::npos ? environment.size() : end + 1);
+    if (!entry.starts_with(kMarker) || entry.size() <= kMarker.size() ||
+        entry[kMarker.size()] != '=') {
+      continue;
+    }
+    entry.remove_prefix(kMarker.size() + 1);
+    while (!entry.empty()) {
+      const std::size_t comma = entry.find(',');
+      if (entry.substr(0, comma) == id) return true;
+      entry.remove_prefix(comma == std::string_view::npos ? entry.size() : comma + 1);
+    }
+  }
+  return false;
+}
+
 std::vector<std::string> program_candidates(std::string_view name,
                                             const std::vector<std::string>& environment) {
   if (name.empty() || name.find('/') != std::string_view::npos) return {std::string(name)};

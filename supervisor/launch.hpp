@@ -16,6 +16,9 @@ namespace quietus {
 // The environment variable that marks every process of a run: IDs, outermost first.
 inline constexpr std::string_view kMarker = "QUIETUS_SESSION";
 
+// Whether the environment block (NAME=VALUE, each ended by a NUL) carries this ID in its marker.
+bool carries_marker(std::string_view environment, std::string_view id);
+
 // The paths that execvp(3) would try for this name with this environment.
 std::vector<std::string> program_candidates(std::string_view name,
                                             const std::vector<std::string>& environment);

@@ -1,0 +1,179 @@
+// remove: retire by rename, then delete; never through a symlink.
+#include <cerrno>
+
+#include <fcntl.h>
+
+#include "contract/decimal.hpp"
+#include "contract/exit_code.hpp"
+#include "kernel/directory.hpp"
+#include "session/directory.hpp"
+#include "session/speak.hpp"
+#include "session/verbs.hpp"
+
+namespace quietus {
+namespace {
+
+constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+// Each pass deletes all files of a level and lifts its directories to the top: more passes than a
+// path can have levels mean that somebody keeps adding.
+constexpr int kPasses = 4096;
+
+struct Name {
+  std::string parent;
+  std::string base;
+};
+
+Name split(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {".", path};
+  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+// A directory that its owner made unreadable is opened all the same.
+sys::Result<sys::UniqueFd> open_to_empty(sys::Gate& gate, int parent, const char* name) {
+  auto directory = sys::open_at(gate, parent, name, kOpenDirectory);
+  if (directory || !sys::denied(directory.error())) return directory;
+  const auto held = sys::open_at(gate, parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  if (!held) return directory;
+  const std::string by_fd = "/proc/self/fd/" + decimal(held->get());
+  if (!sys::change_mode_of(gate, by_fd.c_str(), 0700)) return directory;
+  return sys::open_at(gate, parent, name, kOpenDirectory);
+}
+
+// Deletes a tree of any depth with two descriptors and no recursion: what is in a directory below
+// the top is either deleted or lifted to the top.
+class Emptying {
+ public:
+  Emptying(sys::Gate& gate, int top) : gate_(gate), top_(top) {}
+
+  sys::Result<sys::Unit> run() {
+    for (int pass = 0; pass < kPasses; ++pass) {
+      auto directory = sys::open_at(gate_, top_, ".", kOpenDirectory);
+      if (!directory) return tl::unexpected(directory.error());
+      bool empty = true;
+      sys::Result<sys::Unit> worked;
+      const auto listed = sys::for_each_name(gate_, directory->get(), [&](const char* name) {
+        empty = false;
+        worked = take_away(name);
+        return worked.has_value();
+      });
+      if (!listed) return listed;
+      if (!worked) return worked;
+      if (empty) return sys::Unit{};
+    }
+    return tl::unexpected(sys::Error{EBUSY, "unlink"});
+  }
+
+ private:
+  sys::Result<sys::Unit> take_away(const char* name) {
+    const auto unlinked = sys::unlink_at(gate_, top_, name);
+    if (unlinked || sys::gone(unlinked.error())) return sys::Unit{};
+    if (sys::remove_directory_at(gate_, top_, name)) return sys::Unit{};
+    const auto directory = open_to_empty(gate_, top_, name);
+    // No directory: then the first error is the one to tell.
+    if (!directory) return unlinked;
+    sys::Result<sys::Unit> worked;
+    const auto listed = sys::for_each_name(gate_, directory->get(), [&](const char* inner) {
+      if (sys::unlink_at(gate_, directory->get(), inner)) return true;
+      if (sys::remove_directory_at(gate_, directory->get(), inner)) return true;
+      const std::string lifted = ".quietus-" + decimal(++lifted_);
+      worked = sys::rename_between(gate_, directory->get(), inner, top_, lifted.c_str());
+      return worked.has_value();
+    });
+    return listed ? worked : listed;
+  }
+
+  sys::Gate& gate_;
+  int top_;
+  std::uint64_t lifted_ = 0;
+};
+
+class Removal {
+ public:
+  Removal(sys::Gate& gate, const SessionRequest& request)
+      : gate_(gate),
+        request_(request),
+        name_(split(request.directory)),
+        retired_(name_.base + kRetiredSuffix) {}
+
+  int run() {
+    auto parent = sys::open(gate_, name_.parent.c_str(), O_RDONLY | O_DIRECTORY);
+    if (!parent) {
+      return parent.error().code == ENOENT ? static_cast<int>(kExitSuccess)
+                                           : failed(parent.error(), name_.parent);
+    }
+    parent_ = std::move(*parent);
+    // What an earlier removal left goes first: two retired directories must not nest.
+    if (const int code = delete_retired(); code != kExitSuccess) return code;
+    auto directory = SessionDirectory::open(gate_, request_.directory, request_.files);
+    if (!directory) {
+      if (directory.error().code == ENOENT) return kExitSuccess;
+      return failed(directory.error(), request_.directory);
+    }
+    if (const int code = retire(*directory); code != kExitSuccess) return code;
+    return delete_retired();
+  }
+
+ private:
+  int failed(const sys::Error& error, std::string_view about) {
+    return complain(gate_, kExitTrouble, "cannot remove the session", error, about);
+  }
+
+  int refused(std::string_view why) {
+    return complain(gate_, kExitTrouble,
+                    "'" + request_.directory + "' is not removed: " + std::string(why));
+  }
+
+  int retire(const SessionDirectory& directory) {
+    const auto locked = directory.lock(gate_, sys::Lock::exclusive, Span::zero());
+    if (!locked && sys::would_block(locked.error())) return refused("its supervisor lives");
+    const bool unlocked_kind = !locked || !directory.has(gate_, request_.files.identity);
+    if (directory.claim(gate_) == Claim::launch && unlocked_kind &&
+        !directory.receipt(gate_)) {
+      return refused("it has no receipt, and its supervisor may live; stop it first");
+    }
+    const auto renamed =
+        sys::rename_at(gate_, parent_.get(), name_.base.c_str(), retired_.c_str());
+    if (!renamed) {
+      return sys::gone(renamed.error()) ? static_cast<int>(kExitSuccess)
+                                        : failed(renamed.error(), retired_);
+    }
+    // The name was ours a moment ago; whoever put another directory there gets it back.
+    const auto moved = sys::lstat_at(gate_, parent_.get(), retired_.c_str());
+    const auto held = sys::fstat(gate_, directory.fd());
+    if (moved && held && moved->st_ino == held->st_ino && moved->st_dev == held->st_dev) {
+      return kExitSuccess;
+    }
+    (void)sys::rename_at(gate_, parent_.get(), retired_.c_str(), name_.base.c_str());
+    return refused("another directory was put in its place");
+  }
+
+  int delete_retired() {
+    const auto directory = open_to_empty(gate_, parent_.get(), retired_.c_str());
+    if (!directory) {
+      return directory.error().code == ENOENT ? static_cast<int>(kExitSuccess)
+                                              : failed(directory.error(), retired_);
+    }
+    if (const auto emptied = Emptying(gate_, directory->get()).run(); !emptied) {
+      return failed(emptied.error(), retired_);
+    }
+    const auto removed = sys::remove_directory_at(gate_, parent_.get(), retired_.c_str());
+    if (removed || sys::gone(removed.error())) return kExitSuccess;
+    return failed(removed.error(), retired_);
+  }
+
+  sys::Gate& gate_;
+  const SessionRequest& request_;
+  Name name_;
+  std::string retired_;
+  sys::UniqueFd parent_;
+};
+
+}  // namespace
+
+int remove_session(sys::Gate& gate, const SessionRequest& request) {
+  return Removal(gate, request).run();
+}
+
+}  // namespace quietus
