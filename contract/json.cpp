@@ -164,7 +164,7 @@ void JsonWriter::append_escaped(std::string_view value) {
       case '\r': out_ += "\\r"; break;
       case '\t': out_ += "\\t"; break;
       default:
-        if (decoded.code >= 0x20 && decoded.code <= 0x7F) {
+        if (decoded.code >= 0x20 && decoded.code < 0x7F) {
           out_ += static_cast<char>(decoded.code);
         } else {
           append_code(out_, decoded.code);

@@ -250,7 +250,10 @@ class Guardian {
         case Note::Kind::shield_holds: shield_holds_ = true; break;
         case Note::Kind::forked: worker_ = note.value; break;
         case Note::Kind::started: report_ready(kExitSuccess); break;
-        case Note::Kind::ending: cause_ = static_cast<Cause>(note.value); break;
+        case Note::Kind::ending:
+          cause_ = static_cast<Cause>(note.value);
+          inherited_.outcome.stop_by = note.text;
+          break;
         case Note::Kind::recording: recording_ = note; break;
         case Note::Kind::done:
           done_ = note;

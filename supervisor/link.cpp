@@ -4,17 +4,11 @@
 
 namespace quietus {
 
-Note Note::of(Kind kind, int value) {
+Note Note::of(Kind kind, int value, std::string_view text) {
   Note note;
   note.kind = kind;
   note.value = value;
-  return note;
-}
-
-Note Note::done(int exit_code, std::string_view text) {
-  Note note = of(Kind::done, exit_code);
-  const std::size_t length = std::min(text.size(), sizeof note.text - 1);
-  std::copy_n(text.data(), length, note.text);
+  std::copy_n(text.data(), std::min(text.size(), sizeof note.text - 1), note.text);
   return note;
 }
 

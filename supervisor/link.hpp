@@ -28,7 +28,7 @@ struct Note {
     shield_holds,  // the signal scope is known to work here
     forked,        // value: the worker's pid
     started,       // the worker's program runs
-    ending,        // value: the Cause, as soon as it is known
+    ending,        // value: the Cause, as soon as it is known; text: who asked
     recording,     // the receipt's temporary file, before its rename: device, inode, exit code
     done,          // value: exit code; text: what to say on stderr
   };
@@ -38,8 +38,7 @@ struct Note {
   std::uint64_t inode = 0;
   char text[488] = {};
 
-  [[nodiscard]] static Note of(Kind kind, int value = 0);
-  [[nodiscard]] static Note done(int exit_code, std::string_view text);
+  [[nodiscard]] static Note of(Kind kind, int value = 0, std::string_view text = {});
 };
 static_assert(sizeof(Note) == 512 && std::is_trivially_copyable_v<Note>);
 

@@ -23,6 +23,7 @@ constexpr Span kSlowestRound = 50ms;
 constexpr Span kFirstPause = 1ms;
 // After so many equal rounds, look behind the children: they may shelter what could be killed.
 constexpr int kRoundsBeforeDeepSweep = 4;
+constexpr int kBlindRounds = 3;
 constexpr std::size_t kManyAtOnce = 64;
 constexpr std::size_t kReportedProcesses = 200;
 
@@ -202,13 +203,16 @@ void ProcessTree::kill_round(Moment now) {
 void ProcessTree::sweep(Moment now) {
   std::vector<int> alive;
   std::int64_t reached = 0;
+  bool shown = false;
   for (const int pid : children(now)) {
     if (pid == worker_ && !worker_collected_) {
       // Killed with its group; whether it is gone is for the wait to tell.
       alive.push_back(pid);
+      shown = true;
       continue;
     }
     const auto seen = sys::wait_for_exit(gate_, pid, sys::Peek::yes);
+    shown = shown || seen;
     if (!seen || seen->pid != 0 || keeps(pid)) continue;
     alive.push_back(pid);
     const auto sent = sys::kill(gate_, pid, SIGKILL);
@@ -224,8 +228,10 @@ void ProcessTree::sweep(Moment now) {
       outcome_.means = Means::sweep;
     }
   }
-  // Children there are, but this way of looking does not show them.
-  if (alive.empty() && rounds_ > 2) look_elsewhere(0);
+  // Children there are, or we would not be here; this way of looking does not show one of them,
+  // not even one that has ended. Never after a single such round: fast forkers slip through.
+  blind_rounds_ = shown ? 0 : blind_rounds_ + 1;
+  if (blind_rounds_ >= kBlindRounds) look_elsewhere(0);
   pace(alive, false, now);
   if (same_rounds_ >= kRoundsBeforeDeepSweep) sweep_deep(now);
 }
@@ -288,6 +294,7 @@ std::vector<int> ProcessTree::children(Moment now) {
 }
 
 void ProcessTree::look_elsewhere(int error) {
+  blind_rounds_ = 0;
   switch (lookup_) {
     case Lookup::children_file:
       lookup_ = Lookup::process_scan;

@@ -102,6 +102,7 @@ class ProcessTree {
   std::vector<int> denied_;          // may not be signalled
   std::vector<int> last_alive_;
   int same_rounds_ = 0;
+  int blind_rounds_ = 0;             // rounds in which no child at all was shown
   int rounds_ = 0;
   std::size_t reaped_since_round_ = 0;
   Moment next_round_{};

@@ -252,7 +252,7 @@ void Supervision::on(Event event, Moment now) {
   if (before == State::running && ladder_.state() != State::running) {
     ending_since_ = now;
     if (ladder_.overran()) outcome_.because(Cause::deadline);
-    tell(Note::of(Note::Kind::ending, static_cast<int>(outcome_.cause)));
+    tell(Note::of(Note::Kind::ending, static_cast<int>(outcome_.cause), outcome_.stop_by));
   }
   switch (action) {
     case Ladder::Action::none: break;

@@ -269,7 +269,7 @@ void run_supervisor(sys::Gate& gate, const Options& options, Inheritance& inheri
   const Conclusion conclusion =
       conclude(gate, options, inherited.outcome, inherited.token, &herald);
   supervisor.tidy();
-  (void)send(gate, notes.get(), Note::done(conclusion.exit_code, conclusion.message));
+  (void)send(gate, notes.get(), Note::of(Note::Kind::done, conclusion.exit_code, conclusion.message));
   sys::exit_now(gate, 0);
 }
 
