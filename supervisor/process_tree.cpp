@@ -10,8 +10,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Fast forkers can make zombies as fast as one reaps: a turn is bounded.
-constexpr int kReapsPerTurn = 512;
+// Fast forkers can make zombies as fast as one reaps, and we may get a sliver of a core: a turn is
+// bounded in time.
+constexpr Span kReapTime = 3ms;
+constexpr int kReapsPerClock = 16;
 // How long one look at the process table may take; see scan_processes.
 constexpr Span kScanTime = 250ms;
 // Numbers are given out in a row, so most children are found soon after the worker's; all numbers
@@ -21,6 +23,8 @@ constexpr int kWidestProbe = 1 << 22;
 // Rounds that meet the same processes again get slower, up to this.
 constexpr Span kSlowestRound = 50ms;
 constexpr Span kFirstPause = 1ms;
+constexpr Span kAtomicPause = 10ms;
+constexpr Span kManyPause = 10ms;
 // After so many equal rounds, look behind the children: they may shelter what could be killed.
 constexpr int kRoundsBeforeDeepSweep = 4;
 constexpr int kBlindRounds = 3;
@@ -45,7 +49,9 @@ ProcessTree::ProcessTree(sys::Gate& gate, Ground& ground, const Options& options
 // --- reaping -----------------------------------------------------------------------------------
 
 bool ProcessTree::reap(Moment now) {
-  for (int count = 0; count < kReapsPerTurn; ++count) {
+  const Moment until = now + kReapTime;
+  for (int count = 1;; ++count) {
+    if (count % kReapsPerClock == 0 && sys::now(gate_, now) >= until) return true;
     const bool guarded = worker_ != 0 && !worker_collected_;
     if (guarded && !worker_ended_) {
       const auto seen = sys::wait_for_exit(gate_, worker_, sys::Peek::yes);
@@ -73,9 +79,9 @@ bool ProcessTree::reap(Moment now) {
     } else {
       note_ended(*waited);
     }
-    if (++reaped_since_round_ >= last_alive_.size()) next_round_ = std::min(next_round_, now);
+    const bool all_of_them = ++reaped_since_round_ >= last_alive_.size() && !last_alive_.empty();
+    if (all_of_them) next_round_ = std::min(next_round_, now);
   }
-  return true;
 }
 
 void ProcessTree::note_worker(const sys::Waited& waited) {
@@ -149,8 +155,8 @@ void ProcessTree::begin_forced_end(Moment now) {
   }
 }
 
-void ProcessTree::kill_worker_group(Moment now) {
-  if (worker_ == 0 || worker_collected_) return;
+bool ProcessTree::kill_worker_group(Moment now) {
+  if (worker_ == 0 || worker_collected_) return false;
   if (!keeping_) {
     const auto group = sys::kill(gate_, -worker_, SIGKILL);
     // The child may not have its session yet: then there is no such group, only the child.
@@ -159,6 +165,7 @@ void ProcessTree::kill_worker_group(Moment now) {
     if (outcome_.means == Means::none) outcome_.means = Means::group;
   }
   if (worker_ended_) collect_worker(now);
+  return worker_collected_;
 }
 
 bool ProcessTree::kills_below_group() const {
@@ -256,15 +263,20 @@ void ProcessTree::sweep_deep(Moment now) {
 
 // When the next round is worth while. Something new: at once. Many: when they are collected. The
 // same again: ever slower, since the kernel tells of each end anyway.
-void ProcessTree::pace(const std::vector<int>& alive, bool atomic, Moment now) {
+void ProcessTree::pace(const std::vector<int>& alive, bool atomic, Moment began) {
   same_rounds_ = alive == last_alive_ ? same_rounds_ + 1 : 0;
   last_alive_ = alive;
-  if (same_rounds_ > 0 || atomic) {
-    const int doublings = std::min(same_rounds_, 6);
-    next_round_ = now + std::min(kSlowestRound, kFirstPause * (1 << doublings));
-  } else {
-    next_round_ = alive.size() > kManyAtOnce ? now + 10ms : now;
+  const Moment now = sys::now(gate_, began);
+  Span pause{};
+  if (atomic) {
+    pause = kAtomicPause;  // everybody is dying: nothing to add, only to make sure
+  } else if (same_rounds_ > 0) {
+    pause = std::min(kSlowestRound, kFirstPause * (1 << std::min(same_rounds_, 6)));
+  } else if (alive.size() > kManyAtOnce) {
+    pause = kManyPause;
   }
+  // Never so often that looking keeps us from collecting.
+  next_round_ = now + std::max(pause, now - began);
 }
 
 // --- finding -----------------------------------------------------------------------------------

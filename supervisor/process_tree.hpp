@@ -32,8 +32,8 @@ class ProcessTree {
   // The worker: a child of ours, unreaped, so that nobody else can have its number.
   void watch_worker(int pid) { worker_ = pid; }
 
-  // Collects what has ended, some hundred a turn; never the worker, whose zombie keeps the number
-  // of its group. True: there may be more.
+  // Collects what has ended, for a few milliseconds a turn; never the worker, whose zombie keeps
+  // the number of its group. True: there may be more.
   bool reap(Moment now);
   // Its zombie is there, or it is lost without a trace.
   [[nodiscard]] bool worker_ended() const { return worker_ended_; }
@@ -50,8 +50,8 @@ class ProcessTree {
   // Nothing is ended from here on (keep-on-success).
   void keep_everything() { keeping_ = true; }
   // The worker's group, killed while the worker or its zombie holds the number; then the zombie is
-  // collected.
-  void kill_worker_group(Moment now);
+  // collected. True: it was, just now.
+  bool kill_worker_group(Moment now);
   // One round of the strongest means. next_round() says when another is worth while.
   void kill_round(Moment now);
   [[nodiscard]] Moment next_round() const { return next_round_; }
@@ -76,7 +76,7 @@ class ProcessTree {
   void look_elsewhere(int error);
   void sweep(Moment now);
   void sweep_deep(Moment now);
-  void pace(const std::vector<int>& alive, bool atomic, Moment now);
+  void pace(const std::vector<int>& alive, bool atomic, Moment began);
   [[nodiscard]] bool no_children_left();
   std::optional<Proof> prove_group_empty(Moment now);
   std::vector<Process> alive_below(Moment now, std::string_view why);

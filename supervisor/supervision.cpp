@@ -17,6 +17,7 @@ using State = Ladder::State;
 // Only when poll itself is refused: no spinning.
 constexpr Span kNap = 1ms;
 constexpr int kMessagesPerTurn = 64;
+constexpr Span kLastLook = 500ms;
 
 }  // namespace
 
@@ -74,19 +75,23 @@ void Supervision::turn() {
   look_at_lease(now);
   if (sources_.output != nullptr) (void)sources_.output->drain(gate_);
 
-  // What has ended is collected before time is looked at: a worker that was in time is in time.
+  // What has ended is collected before time is judged: a worker that was in time is in time. But
+  // collecting takes time itself, and on a starved machine much of it.
   more_to_reap_ = tree_.reap(now);
-  if (tree_.worker_ended()) worker_ended(now);
-  if (tree_.blind()) on(Event::kill, now);
-  on(Event::tick, now);
-  const bool ending = ladder_.state() == State::reaping || ladder_.state() == State::draining;
-  if (ending && !more_to_reap_) end_the_rest(now);
+  now_ = sys::now(gate_, now);
+  if (tree_.worker_ended()) worker_ended(now_);
+  if (tree_.blind()) on(Event::kill, now_);
+  if (ending()) end_the_rest(now_);
+  on(Event::tick, now_);
+}
+
+bool Supervision::ending() const {
+  return ladder_.state() == State::reaping || ladder_.state() == State::draining;
 }
 
 // Sleeps until something happens; every source is level-triggered, so nothing is lost between the
 // turn and the poll.
 void Supervision::wait(Moment now) {
-  const bool ending = ladder_.state() == State::draining || ladder_.state() == State::reaping;
   std::array<pollfd, 7> fds{};
   std::size_t count = 0;
   const auto add = [&](int fd, short events) {
@@ -99,7 +104,7 @@ void Supervision::wait(Moment now) {
   if (sources_.files != nullptr && running) add(sources_.files->fd(), POLLIN);
   if (running) add(sources_.lease, POLLIN);
   if (sources_.output != nullptr) add(sources_.output->fd(), POLLIN);
-  if (ending && ground_.cgroup) add(ground_.cgroup->events(), POLLPRI);
+  if (ending() && ground_.cgroup) add(ground_.cgroup->events(), POLLPRI);
 
   const auto ready = sys::poll(gate_, {fds.data(), count}, wake(now).left(now));
   if (!ready && ready.error().code != EINTR) (void)sys::sleep(gate_, kNap);
@@ -262,14 +267,10 @@ void Supervision::on(Event event, Moment now) {
       break;
     case Ladder::Action::kill:
       if (event != Event::worker_ended) tree_.begin_forced_end(now);
-      tree_.kill_worker_group(now);
-      // Its zombie hid others that had ended from the wait for any.
-      more_to_reap_ = tree_.reap(now);
+      if (tree_.kill_worker_group(now)) more_to_reap_ = true;
+      end_the_rest(now);
       break;
-    case Ladder::Action::give_up:
-      outcome_.survivors = tree_.survivors(now);
-      outcome_.trouble("cleanup: processes remain alive");
-      break;
+    case Ladder::Action::give_up: give_up(now); break;
   }
   if (ladder_.settled()) settle(now);
 }
@@ -294,11 +295,29 @@ bool Supervision::keeps_on_success() {
   return absent(Watched::stop_file) && absent(Watched::expire_file);
 }
 
+// The proof first: most ends leave nothing to kill. Then the kill, before any more is collected:
+// who forks fast makes zombies faster than we take them.
 void Supervision::end_the_rest(Moment now) {
-  if (tree_.worker_ended()) tree_.kill_worker_group(now);  // collects it, once
+  if (tree_.worker_ended() && tree_.kill_worker_group(now)) {
+    // Its zombie had hidden others that had ended from the wait for any.
+    more_to_reap_ = true;
+  }
   outcome_.proof = tree_.prove_empty(now);
   if (outcome_.proof) return on(Event::quiet, now);
   if (now >= tree_.next_round()) tree_.kill_round(now);
+}
+
+// Out of patience. A last look all the same: we may be late because we were kept from running, and
+// what is said of the living must be true now.
+void Supervision::give_up(Moment now) {
+  const Moment until = now + kLastLook;
+  while (tree_.reap(now) && now < until) now = sys::now(gate_, now);
+  if (tree_.worker_ended()) (void)tree_.kill_worker_group(now);
+  while (tree_.reap(now) && now < until) now = sys::now(gate_, now);
+  outcome_.proof = tree_.prove_empty(now);
+  if (outcome_.proof) return;
+  outcome_.survivors = tree_.survivors(now);
+  outcome_.trouble("cleanup: processes remain alive");
 }
 
 void Supervision::settle(Moment now) {

@@ -56,6 +56,8 @@ class Supervision {
   void on(Ladder::Event event, Moment now);
   void worker_ended(Moment now);
   void end_the_rest(Moment now);
+  void give_up(Moment now);
+  [[nodiscard]] bool ending() const;
   void settle(Moment now);
   void tell(const Note& note);
   [[nodiscard]] bool keeps_on_success();
