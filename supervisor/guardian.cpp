@@ -221,8 +221,9 @@ class Guardian {
       if (received->signal == SIGCHLD) continue;
       if (received->signal != kParentDeath) {
         send_command({Command::Kind::signal, received->signal});
-      } else if (parent_has_gone()) {
-        // Sent also when only the thread ended that had started us.
+      } else if (parent_ == 0 || parent_has_gone()) {
+        // Sent also when only the thread ended that had started us; a parent in another PID
+        // namespace is always 0, and then the signal has to be believed.
         send_command({Command::Kind::parent_gone, 0});
       }
     }
@@ -287,7 +288,10 @@ class Guardian {
 
   // --- when the supervisor was killed -------------------------------------------------------
   int take_over() {
-    if (recording_ && receipt_is_the_announced_one()) return recording_->value;
+    if (recording_ && receipt_is_the_announced_one()) {
+      if (inherited_.cgroup) (void)inherited_.cgroup->remove(gate_);
+      return say(recording_->value, {});
+    }
     for (const std::string& path : {options_.receipt, options_.report}) {
       if (!path.empty()) {
         (void)sys::unlink_at(gate_, options_.control.directory,
@@ -331,8 +335,7 @@ class Guardian {
                             {.signals = signals_.get(),
                              .output = inherited_.relay ? &*inherited_.relay : nullptr},
                             now);
-    if (worker_ > 0) supervision.watch_worker(worker_);
-    supervision.end(now);
+    supervision.take_over(worker_, now);
     supervision.run();
     inherited_.cgroup = std::move(ground.cgroup);
   }

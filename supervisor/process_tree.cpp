@@ -48,6 +48,13 @@ ProcessTree::ProcessTree(sys::Gate& gate, Ground& ground, const Options& options
 
 // --- reaping -----------------------------------------------------------------------------------
 
+bool ProcessTree::adopt_worker(int pid) {
+  worker_ = pid;
+  const auto seen = sys::wait_for_exit(gate_, pid, sys::Peek::yes);
+  if (!seen) worker_ended_ = worker_collected_ = true;
+  return seen.has_value();
+}
+
 bool ProcessTree::reap(Moment now) {
   const Moment until = now + kReapTime;
   for (int count = 1;; ++count) {

@@ -31,6 +31,9 @@ class ProcessTree {
 
   // The worker: a child of ours, unreaped, so that nobody else can have its number.
   void watch_worker(int pid) { worker_ = pid; }
+  // A worker that we were told of: ours only if the kernel says so. If it was collected before we
+  // came, its number may be a stranger's by now and is never signalled. False then.
+  bool adopt_worker(int pid);
 
   // Collects what has ended, for a few milliseconds a turn; never the worker, whose zombie keeps
   // the number of its group. True: there may be more.

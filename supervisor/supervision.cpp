@@ -43,9 +43,11 @@ void Supervision::watch_worker(int pid) {
   tell(Note::of(Note::Kind::forked, pid));
 }
 
-void Supervision::end(Moment now) {
-  // Without a worker there is nobody to ask, and no reason to wait.
-  on(outcome_.worker_pid > 0 ? Event::stop : Event::kill, now);
+void Supervision::take_over(int worker, Moment now) {
+  outcome_.worker_pid = worker;
+  // Without a living worker there is nobody to ask, and no reason to wait.
+  const bool lives = worker > 0 && tree_.adopt_worker(worker);
+  on(lives ? Event::stop : Event::kill, now);
 }
 
 void Supervision::request_stop(Cause cause, std::string_view by, Moment now) {

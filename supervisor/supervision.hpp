@@ -32,15 +32,15 @@ class Supervision {
   Supervision(sys::Gate& gate, const Options& options, Ground& ground, Outcome& outcome,
               Sources sources, Moment started);
 
-  // The worker was forked just now (the supervisor), or was adopted (the guardian, where it was
-  // told the number).
+  // The worker was forked just now.
   void watch_worker(int pid);
+
+  // The guardian's way in: the supervisor is gone, and the end begins at once. `worker` is the
+  // number that it had told, or 0.
+  void take_over(int worker, Moment now);
 
   // Somebody asks for the end before or while running.
   void request_stop(Cause cause, std::string_view by, Moment now);
-
-  // The end begins at once, whatever the cause was.
-  void end(Moment now);
 
   void run();
 
