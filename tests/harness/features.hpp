@@ -12,7 +12,7 @@ bool is_root();
 // Landlock with signal scoping (kernel 6.12), not denied by QUIETUS_WRAPPER.
 bool has_signal_scope();
 
-// Whether QUIETUS_WRAPPER denies a call whose name holds this text.
+// Whether QUIETUS_WRAPPER denies the call.
 bool wrapper_denies(std::string_view call);
 
 // The mount point of a version 1 controller ("freezer", "pids"), writable; "" for none.

@@ -7,7 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <stdexcept>
+#include <string>
+#include <system_error>
 #include <vector>
 
 namespace harness {
@@ -17,6 +20,12 @@ namespace {
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
 
 void go_on(pid_t pid, int signal) { ptrace(PTRACE_SYSCALL, pid, nullptr, long{signal}); }
+
+bool is_quietus(pid_t pid) {
+  std::error_code error;
+  return std::filesystem::equivalent("/proc/" + std::to_string(pid) + "/exe", quietus_binary(),
+                                     error);
+}
 
 // A tracee can be let go only while it is stopped: it is given a SIGSTOP that it never sees.
 void let_go(pid_t pid) {
@@ -45,8 +54,15 @@ class Tracer {
       throw std::runtime_error("the start was not traced");
     }
     constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-                              PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL;
+                              PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
     ptrace(PTRACE_SETOPTIONS, guardian_, nullptr, kOptions);
+    // Commands in front of quietus become it by an exec of their own.
+    while (!is_quietus(guardian_)) {
+      ptrace(PTRACE_CONT, guardian_, nullptr, nullptr);
+      if (waitpid(guardian_, &status, __WALL) != guardian_ || !WIFSTOPPED(status)) {
+        throw std::runtime_error("what stands in front of quietus ended");
+      }
+    }
     go_on(guardian_, 0);
     const auto start = Clock::now();
     while (!over_) {
