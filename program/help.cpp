@@ -98,26 +98,26 @@ struct VerbHelp {
 };
 
 constexpr VerbHelp kVerbHelp[] = {
-    {"run", kRun, "run [OPTIONS] [--] CMD...", "Run CMD and leave nothing behind. ", kCommandCodes},
+    {"run", kRun, "run [OPTIONS] [--] CMD...", "Run CMD and leave nothing behind.", kCommandCodes},
     {"launch", kLaunch, "launch --session DIR [OPTIONS] [--] CMD...",
-     "Claim the session, run CMD, leave the receipt in DIR. ", kCommandCodes},
+     "Claim the session, run CMD, leave the receipt in DIR.", kCommandCodes},
     {"stop", kStop, "stop --session DIR [OPTIONS]",
      "Stop the session's command, or fence a launch that is still to come; print\n"
-     "the receipt as soon as it is final. ",
+     "the receipt as soon as it is final.",
      kStopCodes},
     {"wait", kWait, "wait --session DIR [OPTIONS]",
-     "Wait until the receipt is final, and print it. ", kStopCodes},
-    {"status", kStatus, "status --session DIR [--json]", "Show what is known of the session. ",
+     "Wait until the receipt is final, and print it.", kStopCodes},
+    {"status", kStatus, "status --session DIR [--json]", "Show what is known of the session.",
      ""},
-    {"create", kOtherSession, "create --session DIR", "Make the directory, mode 0700. ", ""},
-    {"expire", kOtherSession, "expire --session DIR", "End the command as if its deadline had come. ",
+    {"create", kOtherSession, "create --session DIR", "Make the directory, mode 0700.", ""},
+    {"expire", kOtherSession, "expire --session DIR", "End the command as if its deadline had come.",
      ""},
-    {"renew", kOtherSession, "renew --session DIR", "Keep the lease of the session. ", ""},
+    {"renew", kOtherSession, "renew --session DIR", "Keep the lease of the session.", ""},
     {"remove", kOtherSession, "remove --session DIR",
-     "Delete the directory, unless a supervisor lives. ", ""},
-    {"probe", kProbe, "probe [--json]", "Tell what this sandbox is, and which means work here. ",
+     "Delete the directory, unless a supervisor lives.", ""},
+    {"probe", kProbe, "probe [--json]", "Tell what this sandbox is, and which means work here.",
      ""},
-    {"doctor", kDoctor, "doctor", "Show that everything can be ended here, and how surely. ", ""},
+    {"doctor", kDoctor, "doctor", "Show that everything can be ended here, and how surely.", ""},
 };
 
 }  // namespace
@@ -130,7 +130,8 @@ std::string help_text(std::string_view verb) {
     text += "\n\n";
     text += known.about;
     const bool has_durations = (known.bit & (kRun | kLaunch | kStop | kWait)) != 0;
-    text += has_durations ? kDurations : "\n\n";
+    text += '\n';
+    text += has_durations ? kDurations : "\n";
     text += options_text(known.bit);
     text += known.codes;
     if (known.bit == kLaunch) text += kLaunchCodes;
