@@ -19,8 +19,9 @@ int bare_exit_code(const Outcome& outcome, Records records) {
 
 int run_exit_code(const Outcome& outcome, Records records) {
   if (!outcome.proof) return kExitNotConfirmed;
+  if (records == Records::missing) return kExitFailed;
   if (outcome.cause == Cause::launch_failed) return launch_failure(outcome);
-  if (outcome.error || records == Records::missing) return kExitFailed;
+  if (outcome.error) return kExitFailed;
   switch (outcome.cause) {
     case Cause::deadline:
     case Cause::expire: return kExitTimedOut;
