@@ -1,5 +1,7 @@
 #include "kernel/calls.hpp"
 
+#include <cerrno>
+
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -82,7 +84,13 @@ Result<Unit> collect(Gate& gate, int pid) {
 
 Result<Waited> wait_for_stop(Gate& gate, int pid) { return wait_for(gate, pid, WSTOPPED); }
 
-Result<Unit> new_session(Gate& gate) { return done(gate, "setsid", SYS_setsid); }
+Result<Unit> new_session(Gate& gate) {
+  const auto session = call(gate, "setsid", SYS_setsid);
+  if (!session) return tl::unexpected(session.error());
+  // Its number is ours, so never 0: that is the answer of a filter which only pretends.
+  if (*session == 0) return tl::unexpected(Error{ENOSYS, "setsid"});
+  return Unit{};
+}
 
 Result<Unit> become_subreaper(Gate& gate) {
   return done(gate, "prctl(PR_SET_CHILD_SUBREAPER)", SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
