@@ -1,6 +1,7 @@
 #include "kernel/process_table.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 #include <fcntl.h>
 
@@ -24,6 +25,13 @@ std::string proc_path(int pid, std::string_view file) {
   return path;
 }
 
+Result<StatRow> row_of(Gate& gate, int pid) {
+  const auto bytes = read_file(gate, proc_path(pid, "stat").c_str(), kStatLimit);
+  if (!bytes) return tl::unexpected(bytes.error());
+  if (auto row = parse_stat(*bytes)) return std::move(*row);
+  return tl::unexpected(Error{EINVAL, "/proc/PID/stat"});
+}
+
 }  // namespace
 
 bool proc_is_ours(Gate& gate, int self) {
@@ -32,8 +40,8 @@ bool proc_is_ours(Gate& gate, int self) {
 }
 
 std::optional<StatRow> read_stat(Gate& gate, int pid) {
-  const auto bytes = read_file(gate, proc_path(pid, "stat").c_str(), kStatLimit);
-  return bytes ? parse_stat(*bytes) : std::nullopt;
+  auto row = row_of(gate, pid);
+  return row ? std::optional(std::move(*row)) : std::nullopt;
 }
 
 Result<std::vector<int>> list_children(Gate& gate) {
@@ -41,15 +49,25 @@ Result<std::vector<int>> list_children(Gate& gate) {
       .map([](const std::string& bytes) { return parse_children(bytes); });
 }
 
-Result<std::vector<StatRow>> scan_processes(Gate& gate, Moment until) {
+Result<std::vector<StatRow>> scan_processes(Gate& gate, Moment until, bool* complete) {
   auto proc = open(gate, "/proc", O_RDONLY | O_DIRECTORY);
   if (!proc) return tl::unexpected(proc.error());
   std::vector<StatRow> rows;
+  bool all = true;
+  bool saw_init = false;
   const auto listed = for_each_number(gate, proc->get(), [&](int pid) {
-    if (auto row = read_stat(gate, pid)) rows.push_back(std::move(*row));
-    return rows.size() % 64 != 0 || now(gate, until) < until;
+    saw_init |= pid == 1;
+    auto row = row_of(gate, pid);
+    if (row) {
+      rows.push_back(std::move(*row));
+    } else if (!gone(row.error())) {
+      all = false;
+    }
+    if (rows.size() % 64 != 0 || now(gate, until) < until) return true;
+    return all = false;
   });
   if (!listed) return tl::unexpected(listed.error());
+  if (complete != nullptr) *complete = all && saw_init;
   return rows;
 }
 

@@ -21,8 +21,10 @@ std::optional<StatRow> read_stat(Gate& gate, int pid);
 // /proc/thread-self/children; needs CONFIG_PROC_CHILDREN.
 Result<std::vector<int>> list_children(Gate& gate);
 
-// Every row of /proc, until the moment `until`: a listing that fast forkers keep alive is cut.
-Result<std::vector<StatRow>> scan_processes(Gate& gate, Moment until);
+// The rows of /proc, until the moment `until`: a listing that fast forkers keep alive is cut.
+// `complete` is then set to false, also when somebody is there whose row cannot be read, and where
+// /proc hides other users (hidepid): who is not in the rows may live all the same.
+Result<std::vector<StatRow>> scan_processes(Gate& gate, Moment until, bool* complete = nullptr);
 
 // Our children without any /proc: waitid(2) knows for each number whether it is one. Asks for
 // `count` numbers from `from` on, going round at the highest, until the moment `until`.

@@ -51,7 +51,7 @@ ProcessTree::ProcessTree(sys::Gate& gate, Ground& ground, const Options& options
 bool ProcessTree::adopt_worker(int pid) {
   worker_ = pid;
   const auto seen = sys::wait_for_exit(gate_, pid, sys::Peek::yes);
-  if (!seen) worker_ended_ = worker_collected_ = true;
+  if (!seen && sys::gone(seen.error())) worker_ended_ = worker_collected_ = true;
   return seen.has_value();
 }
 
@@ -104,6 +104,8 @@ void ProcessTree::note_ended(const sys::Waited& waited) {
   usage.system += waited.system;
   usage.peak_rss_kib = std::max(usage.peak_rss_kib, waited.peak_rss_kib);
   std::erase(denied_, waited.pid);
+  // A number without a start time says nothing from here on.
+  std::erase_if(stays_, [&](const auto& row) { return row.pid == waited.pid && row.sid < 0; });
 }
 
 void ProcessTree::collect_worker(Moment now) {
@@ -156,9 +158,13 @@ void ProcessTree::begin_forced_end(Moment now) {
   forced_ = true;
   // Without a known worker nothing can have detached itself on purpose yet.
   if (options_.descendants != Descendants::group || worker_ == 0) return;
-  for (const int pid : children(now)) {
+  const Children listed = children(now);
+  knows_who_stays_ = listed.complete;
+  for (const int pid : listed.pids) {
     if (pid == worker_) continue;
-    if (auto row = sys::read_stat(gate_, pid)) stays_.push_back(std::move(*row));
+    const auto row = sys::read_stat(gate_, pid);
+    // Until we collect it, its number alone says who it is.
+    stays_.push_back(row ? *row : sys::StatRow{.pid = pid, .sid = -1});
   }
 }
 
@@ -218,7 +224,7 @@ void ProcessTree::sweep(Moment now) {
   std::vector<int> alive;
   std::int64_t reached = 0;
   bool shown = false;
-  for (const int pid : children(now)) {
+  for (const int pid : children(now).pids) {
     if (pid == worker_ && !worker_collected_) {
       // Killed with its group; whether it is gone is for the wait to tell.
       alive.push_back(pid);
@@ -227,7 +233,7 @@ void ProcessTree::sweep(Moment now) {
     }
     const auto seen = sys::wait_for_exit(gate_, pid, sys::Peek::yes);
     shown = shown || seen;
-    if (!seen || seen->pid != 0 || keeps(pid)) continue;
+    if (!seen || seen->pid != 0 || stays(pid) != Stays::no) continue;
     alive.push_back(pid);
     const auto sent = sys::kill(gate_, pid, SIGKILL);
     reached += sent ? 1 : 0;
@@ -258,7 +264,7 @@ void ProcessTree::sweep_deep(Moment now) {
   const auto rows = sys::scan_processes(gate_, now + kScanTime);
   if (!rows) return;
   for (const sys::StatRow& row : sys::descendants_of(ground_.self, *rows)) {
-    if (row.ppid == ground_.self || row.state == 'Z' || keeps(row.pid)) continue;
+    if (row.ppid == ground_.self || row.state == 'Z' || stays(row.pid) != Stays::no) continue;
     const auto held = sys::open_pidfd(gate_, row.pid);
     const auto again = sys::read_stat(gate_, row.pid);
     if (!again || again->start_ticks != row.start_ticks) continue;
@@ -288,27 +294,28 @@ void ProcessTree::pace(const std::vector<int>& alive, bool atomic, Moment began)
 
 // --- finding -----------------------------------------------------------------------------------
 
-std::vector<int> ProcessTree::children(Moment now) {
+ProcessTree::Children ProcessTree::children(Moment now) {
   if (lookup_ == Lookup::children_file) {
-    if (auto listed = sys::list_children(gate_)) return std::move(*listed);
+    // Only we take children off this list, by collecting them: it is complete while we read it.
+    if (auto listed = sys::list_children(gate_)) return {std::move(*listed), true};
     else look_elsewhere(listed.error().code);
   }
   if (lookup_ == Lookup::process_scan) {
+    Children found;
     const auto rows = sys::proc_is_ours(gate_, ground_.self)
-                          ? sys::scan_processes(gate_, now + kScanTime)
+                          ? sys::scan_processes(gate_, now + kScanTime, &found.complete)
                           : tl::unexpected(sys::Error{ENOENT, "/proc"});
     if (rows) {
-      std::vector<int> pids;
       for (const sys::StatRow& row : *rows) {
-        if (row.ppid == ground_.self) pids.push_back(row.pid);
+        if (row.ppid == ground_.self) found.pids.push_back(row.pid);
       }
-      return pids;
+      return found;
     }
     look_elsewhere(rows.error().code);
   }
   const int from = worker_ > 0 ? worker_ : ground_.self;
-  auto found = sys::probe_children(gate_, from, probe_width_, now + kScanTime);
-  if (found.empty()) probe_width_ = std::min(probe_width_ * 4, kWidestProbe);
+  Children found{sys::probe_children(gate_, from, probe_width_, now + kScanTime), false};
+  if (found.pids.empty()) probe_width_ = std::min(probe_width_ * 4, kWidestProbe);
   return found;
 }
 
@@ -329,14 +336,17 @@ void ProcessTree::look_elsewhere(int error) {
 }
 
 // Under `group` what was adopted before the forced end stays, and whatever shares its session.
-bool ProcessTree::keeps(int pid) {
-  if (stays_.empty()) return false;
+ProcessTree::Stays ProcessTree::stays(int pid) {
+  const Stays others = knows_who_stays_ ? Stays::no : Stays::unknown;
+  if (stays_.empty()) return others;
   const auto row = sys::read_stat(gate_, pid);
-  if (!row) return true;  // not provably one of the others
-  return std::ranges::any_of(stays_, [&](const sys::StatRow& stays) {
-    return (row->pid == stays.pid && row->start_ticks == stays.start_ticks) ||
+  const bool known = std::ranges::any_of(stays_, [&](const sys::StatRow& stays) {
+    if (!row) return pid == stays.pid && stays.sid < 0;
+    return (pid == stays.pid && (stays.sid < 0 || row->start_ticks == stays.start_ticks)) ||
            row->sid == stays.sid;
   });
+  if (known) return Stays::yes;
+  return row ? others : Stays::unknown;
 }
 
 // --- proving -----------------------------------------------------------------------------------
@@ -371,18 +381,19 @@ std::optional<Proof> ProcessTree::prove_empty(Moment now) {
 // nobody lives: then the table has to tell the living from the dead.
 std::optional<Proof> ProcessTree::prove_group_empty(Moment now) {
   if (worker_ == 0) return no_children_left() ? std::optional(Proof::no_children_left) : std::nullopt;
-  if (forced_) {
-    for (const int pid : children(now)) {
-      const auto seen = sys::wait_for_exit(gate_, pid, sys::Peek::yes);
-      if (seen && !keeps(pid)) return std::nullopt;
+  if (forced_ && !no_children_left()) {
+    const Children left = children(now);
+    if (!left.complete) return std::nullopt;
+    for (const int pid : left.pids) {
+      if (stays(pid) != Stays::yes) return std::nullopt;
     }
   }
   const auto anybody = sys::kill(gate_, -worker_, 0);
   if (!anybody && anybody.error().code == ESRCH) return Proof::process_group_empty;
   if (!sys::proc_is_ours(gate_, ground_.self)) return std::nullopt;
-  const Moment until = now + kScanTime;
-  const auto rows = sys::scan_processes(gate_, until);
-  if (!rows || sys::now(gate_, until) >= until) return std::nullopt;
+  bool complete = false;
+  const auto rows = sys::scan_processes(gate_, now + kScanTime, &complete);
+  if (!rows || !complete) return std::nullopt;
   const bool lives = std::ranges::any_of(*rows, [&](const sys::StatRow& row) {
     return row.pgid == worker_ && row.state != 'Z' && row.state != 'X';
   });
@@ -412,7 +423,7 @@ std::vector<Process> ProcessTree::alive_below(Moment now, std::string_view why) 
       found.push_back(sys::describe(gate_, row));
     }
   } else {
-    for (const int pid : children(now)) {
+    for (const int pid : children(now).pids) {
       if (found.size() >= kReportedProcesses) break;
       found.push_back({.pid = pid, .ppid = ground_.self});
     }
@@ -432,7 +443,7 @@ std::vector<Process> ProcessTree::survivors(Moment now) {
   auto found = alive_below(now, {});
   if (options_.descendants == Descendants::group) {
     std::erase_if(found, [&](const Process& process) {
-      return process.pgid != worker_ && (!forced_ || keeps(process.pid));
+      return process.pgid != worker_ && (!forced_ || stays(process.pid) == Stays::yes);
     });
   }
   return found;

@@ -73,9 +73,14 @@ class ProcessTree {
   void note_worker(const sys::Waited& waited);
   void collect_worker(Moment now);
   Step& step(std::string_view action, int signal, Moment now);
-  [[nodiscard]] bool keeps(int pid);
+  enum class Stays { no, yes, unknown };
+  [[nodiscard]] Stays stays(int pid);
   [[nodiscard]] bool kills_below_group() const;
-  std::vector<int> children(Moment now);
+  struct Children {
+    std::vector<int> pids;
+    bool complete = false;  // nobody is missing from the list
+  };
+  Children children(Moment now);
   void look_elsewhere(int error);
   void sweep(Moment now);
   void sweep_deep(Moment now);
@@ -101,7 +106,9 @@ class ProcessTree {
 
   Lookup lookup_ = Lookup::children_file;
   int probe_width_ = 0;              // how many numbers a probe asks for; grows while it is in vain
-  std::vector<sys::StatRow> stays_;  // group policy: adopted before the forced end began
+  // Group policy: who was adopted before the forced end began; and whether these are all.
+  std::vector<sys::StatRow> stays_;
+  bool knows_who_stays_ = true;
   std::vector<int> denied_;          // may not be signalled
   std::vector<int> last_alive_;
   int same_rounds_ = 0;
