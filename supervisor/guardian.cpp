@@ -114,7 +114,12 @@ class Guardian {
 
   sys::Result<sys::Unit> raise_shield() {
     if (options_.shield == Shield::off) return sys::Unit{};
-    const auto entered = enter_signal_domain(gate_);
+    const int outsider = reachable_outsider(gate_, self_, parent_);
+    auto entered = enter_signal_domain(gate_);
+    if (entered && outsider != 0) {
+      own_shield_holds_ = domain_holds(gate_, outsider);
+      if (!own_shield_holds_) entered = tl::unexpected(sys::Error{EINVAL, "landlock"});
+    }
     if (entered) {
       inherited_.shield = true;
     } else if (options_.shield == Shield::required) {
@@ -288,6 +293,9 @@ class Guardian {
 
   // --- when the supervisor was killed -------------------------------------------------------
   int take_over() {
+    const bool gone = make_sure_that_it_is_gone();
+    read_notes();  // its last words
+    if (done_) return say(done_->value, done_->text);
     if (recording_ && receipt_is_the_announced_one()) {
       if (inherited_.cgroup) (void)inherited_.cgroup->remove(gate_);
       return say(recording_->value, {});
@@ -298,10 +306,6 @@ class Guardian {
                              temporary_path(path, inherited_.token).c_str());
       }
     }
-    // Our child until it is collected: the number is its own.
-    if (supervisor_status_->kind == sys::Waited::Kind::none) {
-      (void)sys::kill(gate_, supervisor_, SIGKILL);
-    }
     Outcome& outcome = inherited_.outcome;
     outcome.because(cause_);
     outcome.because(Cause::supervisor_killed);
@@ -309,11 +313,13 @@ class Guardian {
     if (options_.isolate) {
       // The init of the namespace is collected only after everybody in it is gone.
       outcome.worker_pid = worker_;
-      if (supervisor_status_->kind != sys::Waited::Kind::none) {
+      if (gone) {
         outcome.proof = Proof::pid_namespace_gone;
         outcome.means = Means::isolate;
       }
     } else {
+      // As long as it lives its children are not ours to wait for: then nothing can be proven.
+      if (!gone) worker_ = 0;
       end_what_we_adopted(outcome);
     }
     const int code = record(outcome);
@@ -321,11 +327,25 @@ class Guardian {
     return code;
   }
 
+  // Only when it has ended are its children ours. Our child until it is collected: the number is its
+  // own.
+  bool make_sure_that_it_is_gone() {
+    if (supervisor_status_->kind != sys::Waited::Kind::none) return true;
+    (void)sys::kill(gate_, supervisor_, SIGKILL);
+    const Deadline patience = Deadline::after(sys::now(gate_), options_.cleanup_timeout);
+    do {
+      const auto ended = sys::wait_for_exit(gate_, supervisor_, sys::Peek::no);
+      if (ended ? ended->pid != 0 : sys::gone(ended.error())) return true;
+      (void)sys::sleep(gate_, 1ms);
+    } while (!patience.passed(sys::now(gate_)));
+    return false;
+  }
+
   void end_what_we_adopted(Outcome& outcome) {
     Ground ground;
     ground.self = self_;
     ground.subreaper = subreaper_;
-    ground.shielded = shield_holds_;
+    ground.shielded = own_shield_holds_ && shield_holds_;
     if (inherited_.cgroup) {
       inherited_.cgroup->open(gate_);
       ground.cgroup = std::move(inherited_.cgroup);
@@ -389,6 +409,7 @@ class Guardian {
   const int parent_;
   int self_ = 0;
   bool subreaper_ = false;
+  bool own_shield_holds_ = false;
   bool ready_reported_ = false;
   std::string about_;  // what the step that is under way is about
   Inheritance inherited_;

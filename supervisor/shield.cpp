@@ -18,6 +18,13 @@ sys::Result<sys::Unit> enter_signal_domain(sys::Gate& gate) {
   return sys::restrict_signals(gate);
 }
 
+int reachable_outsider(sys::Gate& gate, int self, int parent) {
+  for (const int candidate : {parent, 1}) {
+    if (candidate > 0 && candidate != self && sys::kill(gate, candidate, 0)) return candidate;
+  }
+  return 0;
+}
+
 bool domain_holds(sys::Gate& gate, int outsider) {
   const auto reached = sys::kill(gate, outsider, 0);
   return !reached && sys::denied(reached.error());

@@ -12,6 +12,10 @@ namespace quietus {
 // set then.
 sys::Result<sys::Unit> enter_signal_domain(sys::Gate& gate);
 
+// Somebody outside whom we can signal before the domain is entered: whoever started us, or init.
+// 0: nobody to tell by.
+int reachable_outsider(sys::Gate& gate, int self, int parent);
+
 // Whether the domain really keeps us from `outsider`, a process that we could signal without it.
 // Asked before kill(-1) is ever used: a layer that accepts the calls and does nothing must not cost
 // strangers their lives.
