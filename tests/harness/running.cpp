@@ -21,11 +21,12 @@ std::string Ended::text() const {
   return text.str();
 }
 
-Running::Running(Launch launch, pid_t pid, int release, std::string out, std::string err)
+Running::Running(Launch launch, pid_t pid, Clock::time_point start, int release, std::string out,
+                 std::string err)
     : launch_(std::move(launch)),
       pid_(pid),
       release_(release),
-      start_(Clock::now()),
+      start_(start),
       out_path_(std::move(out)),
       err_path_(std::move(err)) {}
 

@@ -56,7 +56,8 @@ class Running {
 
  private:
   friend class Scenario;
-  explicit Running(Launch launch, pid_t pid, int release, std::string out, std::string err);
+  Running(Launch launch, pid_t pid, Clock::time_point start, int release, std::string out,
+          std::string err);
   bool over();  // collects the process
 
   Launch launch_;

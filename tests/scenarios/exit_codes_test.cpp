@@ -58,7 +58,9 @@ TEST_F(ExitCodes, are_122_for_a_stop_on_request) {
 
 TEST_F(ExitCodes, are_127_for_a_command_that_is_not_found) {
   EXPECT_EQ(end_of(short_run({}, {"/missing/bin"})).status, 127);
-  EXPECT_EQ(end_of(short_run({}, {"no-such-command-here"})).status, 127);
+  Launch launch = short_run({}, {"no-such-command-here"});
+  launch.environment = Words{"PATH=/usr/bin:/bin"};
+  EXPECT_EQ(end_of(launch).status, 127);
 }
 
 TEST_F(ExitCodes, are_126_for_a_command_that_cannot_be_executed) {

@@ -29,7 +29,7 @@ TEST_F(Harness, a_heart_that_beats_is_told_from_one_that_stopped) {
 }
 
 TEST_F(Harness, finds_a_daemon_and_ends_it) {
-  Running running = start_alone(actor({"daemon", "[", "ignore:TERM", "beat:1", "]"}));
+  Running running = start_alone(actor({"daemon", "[", "ignore:TERM", "beat:1", "]", "await:1"}));
   EXPECT_EQ(running.wait().survivors.size(), 1u);
   mop_up();
   EXPECT_TRUE(beats_.gone(1));

@@ -183,7 +183,9 @@ TEST_F(Receipts, every_stop_signal_leaves_one) {
 class SpawnErrors : public Scenario {
  protected:
   void expect_error(const Words& command, const std::string& error) {
-    const Ended ended = end_of(bare({"--timeout", "20"}, command));
+    Launch launch = bare({"--timeout", "20"}, command);
+    launch.environment = Words{"PATH=/usr/bin:/bin"};
+    const Ended ended = end_of(launch);
     EXPECT_EQ(ended.receipt_bytes, exactly(true, kNull, error, false)) << ended.text();
     EXPECT_EQ(ended.status, 1);
     EXPECT_LT(ended.seconds, 10);

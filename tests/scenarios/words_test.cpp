@@ -181,6 +181,7 @@ TEST_F(Descriptors, of_the_caller_are_not_held_by_the_supervisor) {
 }
 
 TEST_F(Descriptors, of_ours_do_not_grow_with_the_tree) {
+  NEEDS_ROOT();  // to look at them: both halves hide from anybody else
   Running running = start(bare({}, actor({"repeat:100", "[", "daemon", "[", "exit:0", "]", "fork",
                                           "[", "exit:0", "]", "]", "beat:1"})));
   ASSERT_TRUE(beats_.reaches(1));

@@ -91,6 +91,7 @@ TEST_F(Worker, is_not_looked_for_in_the_working_directory) {
   fs::create_symlink(actor_binary(), path("findme"));
   Launch launch = run({}, {"findme", "exit:12"});
   launch.directory = path("");
+  launch.environment = Words{"PATH=/usr/bin:/bin"};
   EXPECT_EQ(end_of(launch).status, 127);
   clear_records();
   launch = run({"-C", path("")}, {"./findme", "exit:12"});
