@@ -83,7 +83,8 @@ run_suite() {  # NAME COMMAND
   count_suite "$1" $code
   [ "$suite_skipped" = 0 ] || skips=", $suite_skipped skipped"
   note "$1: $suite_passed passed, $suite_failed failed$skips ($((SECONDS - began)) s)"
-  [ "$suite_failed" = 0 ] || tail -n 40 "$logs/$1.log" | sed 's/^/    /'
+  [ "$suite_failed" = 0 ] || grep -vE ' (Start +[0-9]+: |Passed +[0-9.]+ sec)' "$logs/$1.log" |
+    tail -n 40 | sed 's/^/    /'
   passed=$((passed + suite_passed)) failed=$((failed + suite_failed))
 }
 
