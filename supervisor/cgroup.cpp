@@ -90,6 +90,12 @@ sys::Result<bool> Cgroup::populated(sys::Gate& gate) {
   return tl::unexpected(sys::Error{EINVAL, "cgroup.events"});
 }
 
+bool Cgroup::holds(sys::Gate& gate, int pid) {
+  const auto rows = sys::read_file(gate, ("/proc/" + decimal(pid) + "/cgroup").c_str(), kSmallFile);
+  const auto path = rows ? sys::parse_cgroup_path(*rows) : std::nullopt;
+  return path && path->ends_with(path_.substr(path_.rfind('/')));
+}
+
 std::vector<int> Cgroup::members(sys::Gate& gate) {
   auto listed = sys::read_file(gate, procs_path().c_str(), kMembersLimit);
   if (!listed) return {};

@@ -29,6 +29,8 @@ class Cgroup {
 
   sys::Result<sys::Unit> kill(sys::Gate& gate);
   sys::Result<bool> populated(sys::Gate& gate);
+  // Whether this process is in it, living or not yet collected.
+  bool holds(sys::Gate& gate, int pid);
   std::vector<int> members(sys::Gate& gate);
   sys::Result<sys::Unit> remove(sys::Gate& gate);
 

@@ -1,6 +1,8 @@
 #include "supervisor/child_side.hpp"
 
 #include <cerrno>
+#include <iterator>
+#include <new>
 
 #include <fcntl.h>
 
@@ -9,13 +11,8 @@ namespace {
 
 constexpr int kExitLaunchFailed = 127;
 
-void report(sys::Gate& gate, const ChildPlan& plan, Stage stage, int code, bool fatal) {
-  const LaunchMessage message{stage, code, fatal ? 1 : 0};
-  (void)sys::write(gate, plan.report, {reinterpret_cast<const char*>(&message), sizeof message});
-}
-
 [[noreturn]] void fail(sys::Gate& gate, const ChildPlan& plan, Stage stage, int code) {
-  report(gate, plan, stage, code, true);
+  plan.board->add({stage, code, true});
   sys::exit_now(gate, kExitLaunchFailed);
 }
 
@@ -54,7 +51,7 @@ void prefer_as_oom_victim(sys::Gate& gate) {
     int error = sys::execute(gate, *path, plan.argv, environment).code;
     if (error == E2BIG && environment != plan.plain_environment) {
       // Our marker was the straw that broke it: the worker's arguments go first.
-      report(gate, plan, Stage::environment, error, false);
+      plan.board->add({Stage::environment, error, false});
       environment = plan.plain_environment;
       error = sys::execute(gate, *path, plan.argv, environment).code;
     }
@@ -85,13 +82,30 @@ const char* name(Stage stage) {
   return "launch";
 }
 
+sys::Result<LaunchBoard*> LaunchBoard::create(sys::Gate& gate) {
+  return sys::map_shared(gate, sizeof(LaunchBoard)).map([](void* memory) {
+    return new (memory) LaunchBoard;
+  });
+}
+
+void LaunchBoard::add(const LaunchMessage& message) {
+  if (count_ == static_cast<std::int32_t>(std::size(messages_))) return;
+  messages_[count_] = message;
+  __atomic_store_n(&count_, count_ + 1, __ATOMIC_RELEASE);
+}
+
+std::span<const LaunchMessage> LaunchBoard::messages() const {
+  const auto count = __atomic_load_n(&count_, __ATOMIC_ACQUIRE);
+  return {messages_, static_cast<std::size_t>(count)};
+}
+
 void run_child(sys::Gate& gate, const ChildPlan& plan) {
   if (const auto made = sys::new_session(gate); !made) {
     fail(gate, plan, Stage::session, made.error().code);
   }
   if (plan.cgroup_procs != nullptr) {
     const auto joined = sys::write_file(gate, plan.cgroup_procs, "0");
-    if (!joined) report(gate, plan, Stage::cgroup, joined.error().code, false);
+    if (!joined) plan.board->add({Stage::cgroup, joined.error().code, false});
   }
   // Our halves hide their memory from the worker's user; the worker itself is as ordinary as any
   // other process. Before oom_score_adj, which belongs to root otherwise.

@@ -29,15 +29,28 @@ enum class Stage : std::int32_t {
 };
 const char* name(Stage stage);
 
-// What the child writes on the launch pipe. Nothing and end of file: the program runs.
 struct LaunchMessage {
   Stage stage = Stage::exec;
   std::int32_t code = 0;
-  std::int32_t fatal = 1;
+  bool fatal = true;
+};
+
+// Where the child says what went wrong: in memory that is shared with both halves, so that nothing
+// can be lost on the way. If it was lost, the child's own exit code would be taken for the worker's.
+// To be read when the launch pipe has ended, or the child has: no message, and the program runs.
+class LaunchBoard {
+ public:
+  static sys::Result<LaunchBoard*> create(sys::Gate& gate);
+  void add(const LaunchMessage& message);
+  [[nodiscard]] std::span<const LaunchMessage> messages() const;
+
+ private:
+  std::int32_t count_ = 0;
+  LaunchMessage messages_[4];  // a child that fails says it last, and some things can go without
 };
 
 struct ChildPlan {
-  int report = -1;                           // the launch pipe's write end
+  LaunchBoard* board = nullptr;
   const char* cgroup_procs = nullptr;        // join by hand: clone3 could not
   bool shield = false;
   std::span<const ResourceLimit> limits;

@@ -67,6 +67,9 @@ class Guardian {
     auto token = make_token(gate_);
     if (!token) return tl::unexpected(token.error());
     inherited_.token = std::move(*token);
+    const auto board = LaunchBoard::create(gate_);
+    if (!board) return tl::unexpected(board.error());
+    inherited_.board = *board;
     const auto self = sys::own_pid(gate_);
     if (!self) return tl::unexpected(self.error());
     self_ = inherited_.guardian = *self;
@@ -349,10 +352,12 @@ class Guardian {
     if (inherited_.cgroup) {
       inherited_.cgroup->open(gate_);
       ground.cgroup = std::move(inherited_.cgroup);
+      if (!subreaper_) ground.cgroup_holds_worker = ground.cgroup->holds(gate_, worker_);
     }
     const Moment now = sys::now(gate_, inherited_.started);
     Supervision supervision(gate_, options_, ground, outcome,
                             {.signals = signals_.get(),
+                             .board = inherited_.board,
                              .output = inherited_.relay ? &*inherited_.relay : nullptr},
                             now);
     supervision.take_over(worker_, now);

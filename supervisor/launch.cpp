@@ -102,17 +102,16 @@ sys::Result<Launched> launch_worker(sys::Gate& gate, const Options& options, Gro
     plain.push_back(nullptr);
   }
 
-  auto messages = sys::pipe(gate);
-  if (!messages) return tl::unexpected(messages.error());
-  auto& [messages_in, messages_out] = *messages;
-  if (const auto set = sys::set_nonblocking(gate, messages_in.get()); !set) {
+  auto pipe = sys::pipe(gate);  // the child's end closes on exec
+  if (!pipe) return tl::unexpected(pipe.error());
+  if (const auto set = sys::set_nonblocking(gate, pipe->first.get()); !set) {
     return tl::unexpected(set.error());
   }
   if (ground.cgroup) ground.cgroup->open(gate);
 
   const std::string procs = ground.cgroup ? ground.cgroup->procs_path() : std::string();
   ChildPlan plan;
-  plan.report = messages_out.get();
+  plan.board = wiring.board;
   plan.shield = ground.shielded;
   plan.limits = worker.limits;
   if (worker.user) {
@@ -137,7 +136,7 @@ sys::Result<Launched> launch_worker(sys::Gate& gate, const Options& options, Gro
     if (ground.cgroup && !forked->in_cgroup) plan.cgroup_procs = procs.c_str();
     run_child(gate, plan);
   }
-  return Launched{forked->pid, std::move(messages_in)};
+  return Launched{forked->pid, std::move(pipe->first)};
 }
 
 }  // namespace quietus

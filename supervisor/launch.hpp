@@ -25,14 +25,15 @@ std::vector<std::string> program_candidates(std::string_view name,
 
 struct Launched {
   int pid = 0;
-  // Launch messages, then end of file: the program runs, or the child is gone.
-  sys::UniqueFd messages;
+  // Ends when the program runs, or the child is gone.
+  sys::UniqueFd pipe;
 };
 
 struct LaunchWiring {
   int input = -1;      // for descriptor 0 of the worker; -1: ours
   int output = -1;     // for descriptors 1 and 2; -1: ours
   SignalSet ignored;   // dispositions that we inherited as ignored
+  LaunchBoard* board = nullptr;
 };
 
 sys::Result<Launched> launch_worker(sys::Gate& gate, const Options& options, Ground& ground,

@@ -369,7 +369,8 @@ std::optional<Proof> ProcessTree::prove_empty(Moment now) {
   }
   if (ground_.cgroup) {
     const auto populated = ground_.cgroup->populated(gate_);
-    if (!populated && !ground_.subreaper) return std::nullopt;
+    const bool proves = populated && ground_.cgroup_holds_worker;
+    if (!proves && !ground_.subreaper) return std::nullopt;
     if (populated && *populated) return std::nullopt;
     if (populated) return Proof::cgroup_unpopulated;
   }

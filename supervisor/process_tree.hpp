@@ -22,6 +22,7 @@ struct Ground {
   bool shielded = false;   // verified: kill(-1) reaches our own tree and nothing else
   bool isolated = false;   // we are the init of a PID namespace of our own
   std::optional<Cgroup> cgroup;
+  bool cgroup_holds_worker = false;  // seen; asked only where the cgroup alone has to prove the end
 };
 
 class ProcessTree {

@@ -72,7 +72,7 @@ void Supervision::turn() {
   const Moment now = now_;
   read_signals(now);
   read_commands(now);
-  read_launch_messages();
+  look_at_launch();
   look_at_files(now);
   look_at_lease(now);
   if (sources_.output != nullptr) (void)sources_.output->drain(gate_);
@@ -101,7 +101,7 @@ void Supervision::wait(Moment now) {
   };
   add(sources_.signals, POLLIN);
   if (!guardian_gone_) add(sources_.commands, POLLIN);
-  add(sources_.launch_messages.get(), POLLIN);
+  add(sources_.launch_pipe.get(), POLLIN);
   const bool running = ladder_.state() == State::running;
   if (sources_.files != nullptr && running) add(sources_.files->fd(), POLLIN);
   if (running) add(sources_.lease, POLLIN);
@@ -172,17 +172,22 @@ void Supervision::take_signal(int signal, Moment now) {
   }
 }
 
-void Supervision::read_launch_messages() {
-  while (sources_.launch_messages) {
-    const auto received = receive<LaunchMessage>(gate_, sources_.launch_messages.get());
-    if (!received && sys::would_block(received.error())) return;
-    if (!received || !*received) {
-      sources_.launch_messages.reset();
-      if (!launch_failure_) tell(Note::of(Note::Kind::started));
-      return;
-    }
-    const LaunchMessage& message = **received;
-    if (message.fatal == 0) {
+void Supervision::look_at_launch() {
+  if (!sources_.launch_pipe) return;
+  char nothing = 0;
+  const auto ended = sys::read(gate_, sources_.launch_pipe.get(), {&nothing, 1});
+  if (!ended && sys::would_block(ended.error())) return;
+  sources_.launch_pipe.reset();
+  // An error tells nothing of the child; its end will.
+  if (ended) launch_is_over();
+}
+
+// The child has exec'd, or ended: what it had to say is said.
+void Supervision::launch_is_over() {
+  if (launch_is_over_ || sources_.board == nullptr) return;
+  launch_is_over_ = true;
+  for (const LaunchMessage& message : sources_.board->messages()) {
+    if (!message.fatal) {
       outcome_.fell_back(name(message.stage), message.code, "the worker went without it");
       if (message.stage == Stage::cgroup && ground_.cgroup) {
         (void)ground_.cgroup->remove(gate_);  // nobody is in it
@@ -199,6 +204,10 @@ void Supervision::read_launch_messages() {
     outcome_.trouble(std::move(text));
     outcome_.exec_refused = exec;
     outcome_.because(Cause::launch_failed);
+  }
+  if (!launch_failure_) tell(Note::of(Note::Kind::started));
+  if (ground_.cgroup && !ground_.subreaper && !ground_.cgroup_holds_worker) {
+    ground_.cgroup_holds_worker = ground_.cgroup->holds(gate_, outcome_.worker_pid);
   }
 }
 
@@ -278,8 +287,7 @@ void Supervision::on(Event event, Moment now) {
 }
 
 void Supervision::worker_ended(Moment now) {
-  // The child wrote before it ended: a launch that failed is known before its exit code is.
-  read_launch_messages();
+  launch_is_over();  // one that failed is known before its exit code is
   const bool natural = ladder_.state() == State::running;
   if (natural) outcome_.because(Cause::exited);
   if (natural && keeps_on_success()) tree_.keep_everything();

@@ -7,6 +7,7 @@
 
 #include "contract/outcome.hpp"
 #include "kernel/calls.hpp"
+#include "supervisor/child_side.hpp"
 #include "supervisor/ladder.hpp"
 #include "supervisor/link.hpp"
 #include "supervisor/options.hpp"
@@ -21,7 +22,8 @@ struct Sources {
   int signals = -1;                 // signalfd
   int commands = -1;                // from the guardian
   int notes = -1;                   // to the guardian
-  sys::UniqueFd launch_messages;    // from the child, until it has exec'd
+  sys::UniqueFd launch_pipe;        // ends when the child has exec'd
+  const LaunchBoard* board = nullptr;
   WatchedFiles* files = nullptr;
   OutputRelay* output = nullptr;
   int lease = -1;                   // its end of file ends the lease
@@ -49,7 +51,8 @@ class Supervision {
   void turn();
   void read_signals(Moment now);
   void read_commands(Moment now);
-  void read_launch_messages();
+  void look_at_launch();
+  void launch_is_over();
   void look_at_files(Moment now);
   void look_at_lease(Moment now);
   void take_signal(int signal, Moment now);
@@ -77,6 +80,7 @@ class Supervision {
   std::optional<std::int64_t> renewed_;  // time of the last renewal that was seen
   Moment ending_since_{};
   std::optional<Ending> launch_failure_;
+  bool launch_is_over_ = false;
   bool more_to_reap_ = false;
   bool interrupted_ = false;
   bool guardian_gone_ = false;

@@ -203,7 +203,8 @@ class Supervisor {
   }
 
   void launch_and_supervise() {
-    LaunchWiring wiring{.input = -1, .output = -1, .ignored = inherited_.ignored};
+    LaunchWiring wiring{
+        .input = -1, .output = -1, .ignored = inherited_.ignored, .board = inherited_.board};
     const auto nothing = options_.control.empty_stdin ? empty_input() : sys::UniqueFd();
     wiring.input = nothing.get();
     if (inherited_.output) wiring.output = inherited_.output->get();
@@ -225,7 +226,8 @@ class Supervisor {
                             {.signals = signals_.get(),
                              .commands = commands_,
                              .notes = notes_,
-                             .launch_messages = std::move(launched->messages),
+                             .launch_pipe = std::move(launched->pipe),
+                             .board = inherited_.board,
                              .files = &files_,
                              .output = relay,
                              .lease = options_.control.lease_stdin ? 0 : -1},

@@ -8,6 +8,7 @@
 #include "contract/outcome.hpp"
 #include "contract/signals.hpp"
 #include "kernel/calls.hpp"
+#include "supervisor/child_side.hpp"
 #include "supervisor/link.hpp"
 #include "supervisor/options.hpp"
 #include "supervisor/output_relay.hpp"
@@ -25,6 +26,7 @@ struct Inheritance {
   std::optional<Cgroup> cgroup;
   std::optional<sys::UniqueFd> output;  // --output without a limit
   std::optional<OutputRelay> relay;     // --output with one
+  LaunchBoard* board = nullptr;         // outlives the supervisor
   Outcome outcome;                      // fallbacks so far, start times
   Moment started{};
 };
