@@ -75,6 +75,13 @@ Claim SessionDirectory::claim(sys::Gate& gate) const {
   return *target == kClaimedByStop ? Claim::stop : Claim::foreign;
 }
 
+std::string SessionDirectory::leaf(sys::Gate& gate) const {
+  const auto made = sys::lstat_at(gate, fd(), files_.claim);
+  if (!made) return id_;
+  return id_ + '.' + decimal(static_cast<std::int64_t>(made->st_ctim.tv_sec)) + '.' +
+         decimal(static_cast<std::int64_t>(made->st_ctim.tv_nsec));
+}
+
 std::optional<std::string> SessionDirectory::receipt(sys::Gate& gate) const {
   // Never blocked by a FIFO, never led elsewhere by a link.
   auto file = sys::open_at(gate, fd(), files_.receipt, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

@@ -96,6 +96,7 @@ class Launch {
     const SessionFiles& files = directory_->files();
     Control& control = options_.control;
     control.id = directory_->id();
+    control.leaf = directory_->leaf(gate_);
     control.directory_path = absolute_path(gate_, directory_->path());
     control.pid_file = files.pid;
     control.identity_file = files.identity;

@@ -69,7 +69,7 @@ class Sweep {
 
 Recovery recover(sys::Gate& gate, const SessionDirectory& directory, Deadline deadline) {
   Recovery recovery;
-  auto leaf = Cgroup::find(gate, directory.id());
+  auto leaf = Cgroup::find(gate, directory.leaf(gate));
   const auto self = sys::own_pid(gate);
   if (!self || !sys::proc_is_ours(gate, *self)) {
     recovery.why = "there is no /proc of this PID namespace to find its processes in";

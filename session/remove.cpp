@@ -17,6 +17,8 @@ constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 // Each pass deletes all files of a level and lifts its directories to the top: more passes than a
 // path can have levels mean that somebody keeps adding.
 constexpr int kPasses = 4096;
+// wait and status hold the lock for an instant; a supervisor holds it for long.
+constexpr Span kPatience = std::chrono::milliseconds(200);
 
 struct Name {
   std::string parent;
@@ -105,14 +107,14 @@ class Removal {
     }
     parent_ = std::move(*parent);
     // What an earlier removal left goes first: two retired directories must not nest.
-    if (const int code = delete_retired(); code != kExitSuccess) return code;
+    if (const int code = delete_retired(Held::no); code != kExitSuccess) return code;
     auto directory = SessionDirectory::open(gate_, request_.directory, request_.files);
     if (!directory) {
       if (directory.error().code == ENOENT) return kExitSuccess;
       return failed(directory.error(), request_.directory);
     }
     if (const int code = retire(*directory); code != kExitSuccess) return code;
-    return delete_retired();
+    return delete_retired(Held::yes);
   }
 
  private:
@@ -126,12 +128,15 @@ class Removal {
   }
 
   int retire(const SessionDirectory& directory) {
-    const auto locked = directory.lock(gate_, sys::Lock::exclusive, Span::zero());
+    const auto locked = directory.lock(gate_, sys::Lock::exclusive, kPatience);
     if (!locked && sys::would_block(locked.error())) return refused("its supervisor lives");
-    const bool unlocked_kind = !locked || !directory.has(gate_, request_.files.identity);
-    if (directory.claim(gate_) == Claim::launch && unlocked_kind &&
-        !directory.receipt(gate_)) {
-      return refused("it has no receipt, and its supervisor may live; stop it first");
+    // Whoever holds the lock of the directory that the path names is alone in renaming it.
+    if (!directory.in_place(gate_)) {
+      if (!sys::lstat(gate_, request_.directory.c_str())) return kExitSuccess;  // removed meanwhile
+      return refused("another directory was put in its place");
+    }
+    if (directory.claim(gate_) == Claim::launch && !directory.receipt(gate_)) {
+      return refused("it has no receipt, and processes of it may live; stop it first");
     }
     const auto renamed =
         sys::rename_at(gate_, parent_.get(), name_.base.c_str(), retired_.c_str());
@@ -149,11 +154,20 @@ class Removal {
     return refused("another directory was put in its place");
   }
 
-  int delete_retired() {
+  enum class Held { no, yes };
+
+  int delete_retired(Held held) {
     const auto directory = open_to_empty(gate_, parent_.get(), retired_.c_str());
     if (!directory) {
       return directory.error().code == ENOENT ? static_cast<int>(kExitSuccess)
                                               : failed(directory.error(), retired_);
+    }
+    // Only what nobody holds: a directory that somebody renamed by hand may be a living session.
+    if (held == Held::no) {
+      const auto locked = sys::try_lock(gate_, directory->get(), sys::Lock::exclusive);
+      if (!locked && sys::would_block(locked.error())) {
+        return refused("its retired directory is held by a supervisor");
+      }
     }
     if (const auto emptied = Emptying(gate_, directory->get()).run(); !emptied) {
       return failed(emptied.error(), retired_);

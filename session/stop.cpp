@@ -36,7 +36,7 @@ class Stop {
         return unknown("it was asked to stop, and still runs");
       }
     }
-    if (!locked) return without_lock(locked.error());
+    if (!locked) return without_lock();
     return settle();
   }
 
@@ -61,6 +61,8 @@ class Stop {
 
   // Under the lock: nobody of ours lives, and nobody starts.
   int settle() {
+    // Retired while we waited: what is left in it says nothing any more.
+    if (!directory_.in_place(gate_)) return unknown("it was removed");
     if (const auto receipt = directory_.receipt(gate_)) return judge(gate_, *receipt);
     if (const int code = ask(); code != kExitSuccess) return code;
     Claim claim = directory_.claim(gate_);
@@ -124,11 +126,10 @@ class Stop {
   }
 
   // The file system refuses locks: what supervisor.id names has to serve, by pid and start time.
-  int without_lock(const sys::Error& error) {
+  int without_lock() {
     if (const int code = ask(); code != kExitSuccess) return code;
     const UpstreamStop stopped = wait_for_named(gate_, directory_, deadline_);
     if (stopped.alive) return unknown("it was asked to stop, and still runs");
-    (void)error;
     return settle();
   }
 

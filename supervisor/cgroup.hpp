@@ -25,6 +25,7 @@ class Cgroup {
 
   [[nodiscard]] int directory() const { return directory_.get(); }
   [[nodiscard]] int events() const { return events_.get(); }  // POLLPRI when it changes
+  [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string procs_path() const { return path_ + "/cgroup.procs"; }
 
   sys::Result<sys::Unit> kill(sys::Gate& gate);

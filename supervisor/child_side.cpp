@@ -105,7 +105,13 @@ void run_child(sys::Gate& gate, const ChildPlan& plan) {
   }
   if (plan.cgroup_procs != nullptr) {
     const auto joined = sys::write_file(gate, plan.cgroup_procs, "0");
-    if (!joined) plan.board->add({Stage::cgroup, joined.error().code, false});
+    if (!joined) {
+      // An empty leaf beside a worker that runs would prove an end that never was. It is empty, so
+      // it can go; if not, nothing starts.
+      const bool gone = sys::remove_directory(gate, plan.cgroup_leaf).has_value();
+      if (!gone) fail(gate, plan, Stage::cgroup, joined.error().code);
+      plan.board->add({Stage::cgroup, joined.error().code, false});
+    }
   }
   // Our halves hide their memory from the worker's user; the worker itself is as ordinary as any
   // other process. Before oom_score_adj, which belongs to root otherwise.

@@ -52,6 +52,7 @@ class LaunchBoard {
 struct ChildPlan {
   LaunchBoard* board = nullptr;
   const char* cgroup_procs = nullptr;        // join by hand: clone3 could not
+  const char* cgroup_leaf = nullptr;         // its directory
   bool shield = false;
   std::span<const ResourceLimit> limits;
   bool change_user = false;

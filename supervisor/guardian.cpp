@@ -162,8 +162,8 @@ class Guardian {
     const bool wanted = options_.descendants == Descendants::tree && !options_.isolate &&
                         !inherited_.shield;
     if (!wanted) return;
-    const std::string& id = options_.control.id;
-    auto made = Cgroup::create(gate_, id.empty() ? inherited_.token : id);
+    const std::string& leaf = options_.control.leaf;
+    auto made = Cgroup::create(gate_, leaf.empty() ? inherited_.token : leaf);
     if (made) {
       inherited_.cgroup.emplace(std::move(*made));
     } else {

@@ -110,6 +110,7 @@ sys::Result<Launched> launch_worker(sys::Gate& gate, const Options& options, Gro
   if (ground.cgroup) ground.cgroup->open(gate);
 
   const std::string procs = ground.cgroup ? ground.cgroup->procs_path() : std::string();
+  const std::string leaf = ground.cgroup ? ground.cgroup->path() : std::string();
   ChildPlan plan;
   plan.board = wiring.board;
   plan.shield = ground.shielded;
@@ -133,7 +134,10 @@ sys::Result<Launched> launch_worker(sys::Gate& gate, const Options& options, Gro
       gate, {.namespaces = 0, .cgroup = ground.cgroup ? ground.cgroup->directory() : -1});
   if (!forked) return tl::unexpected(forked.error());
   if (forked->pid == 0) {
-    if (ground.cgroup && !forked->in_cgroup) plan.cgroup_procs = procs.c_str();
+    if (ground.cgroup && !forked->in_cgroup) {
+      plan.cgroup_procs = procs.c_str();
+      plan.cgroup_leaf = leaf.c_str();
+    }
     run_child(gate, plan);
   }
   return Launched{forked->pid, std::move(pipe->first)};

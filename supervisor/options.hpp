@@ -52,6 +52,7 @@ struct Control {
   int directory = kWorkingDirectory;
   std::string directory_path;        // for inotify alone
   std::string id;                    // of the session, for the marker; empty: a random one
+  std::string leaf;                  // name of the cgroup leaf; empty: a random one
   std::string pid_file;
   std::string identity_file;
   std::string kill_file;

@@ -190,8 +190,7 @@ void Supervision::launch_is_over() {
     if (!message.fatal) {
       outcome_.fell_back(name(message.stage), message.code, "the worker went without it");
       if (message.stage == Stage::cgroup && ground_.cgroup) {
-        (void)ground_.cgroup->remove(gate_);  // nobody is in it
-        ground_.cgroup.reset();
+        ground_.cgroup.reset();  // the child has removed it
       }
       continue;
     }
