@@ -1,7 +1,6 @@
 #include "kernel/process_table.hpp"
 
 #include <algorithm>
-#include <cerrno>
 
 #include <fcntl.h>
 
@@ -25,11 +24,9 @@ std::string proc_path(int pid, std::string_view file) {
   return path;
 }
 
-Result<StatRow> row_of(Gate& gate, int pid) {
-  const auto bytes = read_file(gate, proc_path(pid, "stat").c_str(), kStatLimit);
-  if (!bytes) return tl::unexpected(bytes.error());
-  if (auto row = parse_stat(*bytes)) return std::move(*row);
-  return tl::unexpected(Error{EINVAL, "/proc/PID/stat"});
+bool exists(Gate& gate, int pid) {
+  const auto asked = kill(gate, pid, 0);
+  return asked || !gone(asked.error());
 }
 
 }  // namespace
@@ -40,8 +37,8 @@ bool proc_is_ours(Gate& gate, int self) {
 }
 
 std::optional<StatRow> read_stat(Gate& gate, int pid) {
-  auto row = row_of(gate, pid);
-  return row ? std::optional(std::move(*row)) : std::nullopt;
+  const auto bytes = read_file(gate, proc_path(pid, "stat").c_str(), kStatLimit);
+  return bytes ? parse_stat(*bytes) : std::nullopt;
 }
 
 Result<std::vector<int>> list_children(Gate& gate) {
@@ -56,11 +53,11 @@ Result<std::vector<StatRow>> scan_processes(Gate& gate, Moment until, bool* comp
   bool all = true;
   bool saw_init = false;
   const auto listed = for_each_number(gate, proc->get(), [&](int pid) {
-    saw_init |= pid == 1;
-    auto row = row_of(gate, pid);
+    auto row = read_stat(gate, pid);
     if (row) {
+      saw_init |= pid == 1;
       rows.push_back(std::move(*row));
-    } else if (!gone(row.error())) {
+    } else if (complete != nullptr && exists(gate, pid)) {
       all = false;
     }
     if (rows.size() % 64 != 0 || now(gate, until) < until) return true;
