@@ -9,7 +9,7 @@ constexpr OptionSpec kOptions[] = {
     {OptionId::session, "session", 0, value, "DIR", "the session's directory", kSessions},
     {OptionId::timeout, "timeout", 't', value, "DURATION",
      "deadline of the command (default: none); stop\n"
-     "and wait: how long to wait",
+     "and wait: how long to wait (60 s; no end)",
      kCommands | kStop | kWait},
     {OptionId::cleanup_timeout, "cleanup-timeout", 'k', value, "DURATION",
      "bound of each cleanup phase: the grace after\n"

@@ -13,7 +13,7 @@ namespace quietus {
 struct SessionRequest {
   std::string directory;
   SessionFiles files = kSessionFiles;
-  std::optional<Span> timeout;  // stop, wait: how long to wait; none: without end (wait only)
+  std::optional<Span> timeout;  // stop, wait: how long to wait; none: a minute, without end
   bool now = false;             // stop: without the grace
   bool json = false;            // status
 };

@@ -17,14 +17,16 @@
 namespace quietus {
 namespace {
 
+// Three phases of the default cleanup timeout, and as much again.
+constexpr Span kPatience = std::chrono::seconds(60);
+
 class Stop {
  public:
   Stop(sys::Gate& gate, const SessionRequest& request, SessionDirectory directory)
       : gate_(gate),
         request_(request),
         directory_(std::move(directory)),
-        deadline_(request.timeout ? Deadline::after(sys::now(gate), *request.timeout)
-                                  : Deadline{}) {}
+        deadline_(Deadline::after(sys::now(gate), request.timeout.value_or(kPatience))) {}
 
   int run() {
     auto locked = directory_.lock(gate_, sys::Lock::exclusive, Span::zero());
