@@ -117,6 +117,8 @@ void a_stop_file_before_the_launch_starts_nothing(Scene& scene) {
   ended.told(receipt(true, {}));
   same(ended.status, 122);
   same(scene.beats(1), 0u);
+  const Json report = ended.parsed_report();
+  expect(report.text("/times/ended") >= report.text("/times/started"), ended.report);
 }
 
 void an_expire_file_counts_as_the_deadline(Scene& scene) {
