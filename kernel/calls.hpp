@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/utsname.h>
 
 #include "contract/signals.hpp"
 #include "contract/time.hpp"
@@ -33,12 +34,7 @@ Result<int> parent_pid(Gate& gate);
 Result<int> process_group(Gate& gate);
 Result<unsigned> effective_uid(Gate& gate);
 Result<unsigned> effective_gid(Gate& gate);
-struct Platform {
-  std::string kernel;
-  std::string release;
-  std::string machine;
-};
-Result<Platform> platform(Gate& gate);  // uname(2)
+Result<utsname> platform(Gate& gate);
 Result<int> page_size(Gate& gate);
 
 // --- descriptors and files -----------------------------------------------------------------
@@ -79,7 +75,7 @@ Result<Unit> unlock(Gate& gate, int fd);
 Result<Unit> make_directory(Gate& gate, const char* path, unsigned mode);
 Result<Unit> remove_directory(Gate& gate, const char* path);
 Result<Unit> sync(Gate& gate, int fd);
-Result<std::uint64_t> free_space(Gate& gate, int fd);  // bytes that we could use
+Result<std::uint64_t> free_space(Gate& gate, const char* path);  // bytes that we could use
 Result<std::string> read_link(Gate& gate, const char* path);
 Result<std::string> working_directory(Gate& gate);
 Result<std::size_t> read_directory(Gate& gate, int fd, std::span<char> buffer);  // getdents64

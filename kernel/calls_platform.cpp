@@ -2,18 +2,17 @@
 
 #include <sys/mman.h>
 #include <sys/statfs.h>
-#include <sys/utsname.h>
 
 #include "kernel/numbers.hpp"
 #include "kernel/perform.hpp"
 
 namespace quietus::sys {
 
-Result<Platform> platform(Gate& gate) {
+Result<utsname> platform(Gate& gate) {
   utsname names{};
   const auto got = call(gate, "uname", SYS_uname, &names);
   if (!got) return tl::unexpected(got.error());
-  return Platform{names.sysname, names.release, names.machine};
+  return names;
 }
 
 // The kernel tells its page size on the stack of a new program, where only its first function can
@@ -29,9 +28,9 @@ Result<int> page_size(Gate& gate) {
   }
 }
 
-Result<std::uint64_t> free_space(Gate& gate, int fd) {
+Result<std::uint64_t> free_space(Gate& gate, const char* path) {
   struct statfs status {};
-  const auto got = call(gate, "fstatfs", SYS_fstatfs, fd, &status);
+  const auto got = call(gate, "statfs", SYS_statfs, path, &status);
   if (!got) return tl::unexpected(got.error());
   return static_cast<std::uint64_t>(status.f_bavail) * static_cast<std::uint64_t>(status.f_bsize);
 }
