@@ -166,6 +166,24 @@ void verb_rename(const Call& call) {
   if (rename(call.arg[0], call.arg[1]) != 0) fail(call.arg[0]);
 }
 
+// Waits until a process number is free, and takes it for a session of its own. Only in a PID
+// namespace of a test's own: the kernel is told which number comes next.
+void verb_take_pid(const Call& call) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%s", call.arg[0]);
+  while (access(path, F_OK) == 0 && !bound_passed()) sleep_ms(1);
+  char text[32];
+  snprintf(text, sizeof text, "%ld", number(call.arg[0]) - 1);
+  write_file("/proc/sys/kernel/ns_last_pid", text);
+  const pid_t child = fork_or_fail();
+  if (child == 0) {
+    setsid();
+    run_and_exit(call.block);
+  }
+  snprintf(text, sizeof text, "%d\n", child);
+  append_file(call.arg[1], text);
+}
+
 // Process 1 of a namespace that a test made: starts a command, reaps, writes the command's end to
 // a file ("exit 0" or "signal 9") and then stays until the descriptor reports end of file, so that
 // the test can look at what the command left behind before the namespace takes it away.
@@ -228,6 +246,8 @@ const Verb kProcessVerbs[] = {
     {"mkfifo", "mkfifo:PATH", "make a named pipe", verb_mkfifo},
     {"symlink", "symlink:TO:PATH", "make a symbolic link", verb_symlink},
     {"rename", "rename:FROM:TO", "rename", verb_rename},
+    {"take-pid", "take-pid:PID:FILE [ ... ]", "take a number that becomes free; note who got it",
+     verb_take_pid},
     {"ns-init", "ns-init:FILE:FD CMD...", "be the init of a test's namespace", verb_ns_init},
     {nullptr, nullptr, nullptr, nullptr},
 };

@@ -164,6 +164,32 @@ void be_traced() {
   if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(95);
 }
 
+bool slow_its_signals(pid_t pid, double seconds, const std::function<void()>& once_attached) {
+  constexpr long kOptions = PTRACE_O_TRACESYSGOOD;
+  if (ptrace(PTRACE_SEIZE, pid, nullptr, kOptions) != 0) return false;
+  if (ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr) != 0) return false;
+  bool attached = false;
+  bool entering = false;
+  int status = 0;
+  while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status)) {
+    const int signal = WSTOPSIG(status);
+    const bool of_ptrace = signal == SIGTRAP || signal == kSystemCallStop || status >> 16 != 0;
+    if (signal == kSystemCallStop) {
+      entering = !entering;
+      __ptrace_syscall_info info = {};
+      ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof info, &info);
+      const auto number = long(info.entry.nr);
+      const bool signals = number == SYS_kill || number == SYS_tgkill || number == SYS_tkill ||
+                           number == SYS_pidfd_send_signal;
+      if (entering && signals) usleep(useconds_t(seconds * 1e6));
+    }
+    go_on(pid, of_ptrace ? 0 : signal);
+    if (!attached) once_attached();
+    attached = true;
+  }
+  return true;
+}
+
 Strike strike_at(Running& running, int step, Half half, int signal,
                  const std::function<void()>& at_that_moment) {
   return Tracer(running, step, half, signal, at_that_moment).run();

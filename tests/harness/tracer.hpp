@@ -26,4 +26,8 @@ void be_traced();
 Strike strike_at(Running& running, int step, Half half, int signal,
                  const std::function<void()>& at_that_moment = {});
 
+// Holds a process for a while before each call by which it could signal another one, until it ends.
+// Attaches to a running process; returns when it has ended. False: it could not be traced.
+bool slow_its_signals(pid_t pid, double seconds, const std::function<void()>& once_attached);
+
 }  // namespace harness

@@ -82,6 +82,28 @@ TEST_F(DeniedCalls, a_stop_file_is_seen_without_inotify_and_pidfd) {
   }
 }
 
+TEST_F(DeniedCalls, descriptors_are_closed_without_close_range) {
+  for (const bool with_proc : {true, false}) {
+    if (!with_proc && !is_root()) continue;
+    Launch launch = denying("close_range", "EPERM", bare({}, actor({"record:" + path("record")})));
+    if (!with_proc) {
+      launch.outer = {"unshare", "--mount", "--propagation", "private", "sh", "-ec",
+                      "mount -t tmpfs none /proc; exec \"$@\"", "sh"};
+    }
+    launch.in_child = [with_proc] {
+      for (const int fd : {3, 4, 9, 63, 500, 1023}) dup2(2, fd);
+      // Beyond the usual numbers something has to tell which are open.
+      if (with_proc) dup2(2, 1500);
+    };
+    const Ended ended = end_of(launch);
+    EXPECT_EQ(ended.receipt_bytes, exactly(true, 0, std::nullopt, false)) << ended.text();
+    EXPECT_EQ(Json::parse(read_file(path("record"))).keys("/fds"), (Words{"0", "1", "2"}))
+        << (with_proc ? "with" : "without") << " /proc";
+    std::filesystem::remove(path("record"));
+    clear_records();
+  }
+}
+
 class DeniedSubreaper : public DeniedCalls {
  protected:
   // Without a subreaper detached children escape; what may be claimed depends on what else there is.

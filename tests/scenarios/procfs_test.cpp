@@ -79,8 +79,10 @@ TEST_F(Procfs, hidden_from_other_users_a_detached_child_is_still_collected) {
   // hidepid=invisible: an unprivileged quietus sees its own processes only, and these are its own.
   Launch launch = as_user(bare({}, actor({"daemon", "[", "beat:1", "]", "await:1", "exit:0"})),
                           lonely_uid());
-  const Ended ended =
-      end_of(after("mount -t proc -o hidepid=2 proc /proc", in_pid_namespace(launch)));
+  launch.inner = Words{"unshare", "--mount", "sh", "-ec",
+                       "mount -t proc -o hidepid=2 proc /proc; exec \"$@\"", "sh"} +
+                 launch.inner;
+  const Ended ended = end_of(in_pid_namespace(launch));
   EXPECT_EQ(ended.receipt_bytes, exactly(true, 0, std::nullopt, false)) << ended.text();
   EXPECT_TRUE(beats_.gone(1));
 }
