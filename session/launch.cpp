@@ -7,6 +7,7 @@
 #include "session/directory.hpp"
 #include "session/speak.hpp"
 #include "session/verbs.hpp"
+#include "supervisor/descriptors.hpp"
 #include "supervisor/guardian.hpp"
 #include "supervisor/record.hpp"
 
@@ -155,13 +156,9 @@ class Launch {
   // The transport's pipes must come to their end when we return.
   void leave_the_caller() {
     (void)sys::new_session(gate_);
-    auto nothing = sys::open(gate_, "/dev/null", O_RDWR);
-    if (!nothing) {
-      auto pipe = sys::pipe(gate_);
-      if (pipe) nothing = std::move(pipe->first);
-    }
+    const sys::UniqueFd nothing = open_nothing(gate_);
     if (!nothing) return;
-    for (const int fd : {0, 1, 2}) (void)sys::duplicate_onto(gate_, nothing->get(), fd);
+    for (const int fd : {0, 1, 2}) (void)sys::duplicate_onto(gate_, nothing.get(), fd);
   }
 
   sys::Gate& gate_;

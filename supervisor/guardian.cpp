@@ -432,18 +432,6 @@ class Guardian {
   Deadline leaving_;
 };
 
-// Descriptors 0-2 that are closed would be taken by the next files that are opened, and the worker
-// would write into them.
-void fill_standard_descriptors(sys::Gate& gate) {
-  for (const int fd : {0, 1, 2}) {
-    if (sys::is_open(gate, fd).value_or(true)) continue;
-    auto null = sys::open(gate, "/dev/null", O_RDWR);
-    if (!null) continue;  // no /dev: then it stays closed for the worker as well
-    (void)sys::duplicate_onto(gate, null->get(), fd);
-    if (null->get() == fd) (void)null->release();
-  }
-}
-
 }  // namespace
 
 Options with_absolute_paths(sys::Gate& gate, Options options) {
@@ -452,11 +440,6 @@ Options with_absolute_paths(sys::Gate& gate, Options options) {
     *path = absolute_path(gate, *path);
   }
   return options;
-}
-
-void settle_descriptors(sys::Gate& gate) {
-  fill_standard_descriptors(gate);
-  (void)sys::close_from(gate, 3);
 }
 
 int supervise(sys::Gate& gate, const Options& options, int parent) {

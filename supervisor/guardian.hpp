@@ -7,9 +7,6 @@
 
 namespace quietus {
 
-// First of all: descriptors 0-2 are there, and nothing of the caller's but them.
-void settle_descriptors(sys::Gate& gate);
-
 // The same options, with paths that stay the same files wherever we go.
 Options with_absolute_paths(sys::Gate& gate, Options options);
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 
 #include "contract/decimal.hpp"
+#include "supervisor/descriptors.hpp"
 #include "supervisor/identity.hpp"
 #include "supervisor/isolation.hpp"
 #include "supervisor/launch.hpp"
@@ -205,7 +206,7 @@ class Supervisor {
   void launch_and_supervise() {
     LaunchWiring wiring{
         .input = -1, .output = -1, .ignored = inherited_.ignored, .board = inherited_.board};
-    const auto nothing = options_.control.empty_stdin ? empty_input() : sys::UniqueFd();
+    const auto nothing = options_.control.empty_stdin ? open_nothing(gate_) : sys::UniqueFd();
     wiring.input = nothing.get();
     if (inherited_.output) wiring.output = inherited_.output->get();
     if (inherited_.relay) wiring.output = inherited_.relay->worker_end();
@@ -241,13 +242,6 @@ class Supervisor {
     if (!options_.control.lease_stdin) (void)sys::close_now(gate_, 0);
     for (const int fd : {1, 2}) (void)sys::close_now(gate_, fd);
     inherited_.output.reset();
-  }
-
-  // /dev/null, or in a sandbox without one a pipe that nobody writes to.
-  sys::UniqueFd empty_input() {
-    if (auto null = sys::open(gate_, "/dev/null", O_RDWR)) return std::move(*null);
-    auto pipe = sys::pipe(gate_);
-    return pipe ? std::move(pipe->first) : sys::UniqueFd();
   }
 
   sys::Gate& gate_;
