@@ -7,6 +7,7 @@
 
 #include "contract/exit_code.hpp"
 #include "program/bounded.hpp"
+#include "supervisor/descriptors.hpp"
 #include "supervisor/guardian.hpp"
 
 namespace quietus {

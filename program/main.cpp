@@ -8,9 +8,12 @@
 #include "contract/exit_code.hpp"
 #include "kernel/calls.hpp"
 #include "program/command_line.hpp"
+#include "program/doctor.hpp"
 #include "program/help.hpp"
+#include "program/probe.hpp"
 #include "session/command_record.hpp"
 #include "session/verbs.hpp"
+#include "supervisor/descriptors.hpp"
 #include "supervisor/guardian.hpp"
 
 namespace {
@@ -66,8 +69,8 @@ int perform(sys::Gate& gate, CommandLine& line, int parent) {
     case Verb::expire: return expire_session(gate, line.session);
     case Verb::renew: return renew_session(gate, line.session);
     case Verb::remove: return remove_session(gate, line.session);
-    case Verb::probe:
-    case Verb::doctor: return kExitFailed;
+    case Verb::probe: return probe(gate, line.session.json);
+    case Verb::doctor: return doctor(gate);
     case Verb::help: return print(gate, 1, help_text(line.help_for), kExitSuccess);
     case Verb::version: return print(gate, 1, version_text(), kExitSuccess);
     case Verb::version_json: return print(gate, 1, version_json(), kExitSuccess);
