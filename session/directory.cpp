@@ -14,7 +14,8 @@ constexpr std::size_t kReceiptLimit = std::size_t{1} << 20;
 constexpr unsigned kRequestMode = 0644;
 
 // Waits for a lock with a bound. flock(2) has none, so a child waits in our place: the lock belongs
-// to the open file, so what the child gets is ours. It ends when it has the lock, or when we end it.
+// to the open file, so what the child gets is ours. It ends when it has the lock, or when we end
+// it.
 sys::Result<sys::Unit> wait_for_lock(sys::Gate& gate, int fd, sys::Lock kind, Span within) {
   auto pipe = sys::pipe(gate);
   if (!pipe) return tl::unexpected(pipe.error());
@@ -75,6 +76,14 @@ Claim SessionDirectory::claim(sys::Gate& gate) const {
   return *target == kClaimedByStop ? Claim::stop : Claim::foreign;
 }
 
+bool SessionDirectory::was_launched(sys::Gate& gate) const {
+  const auto is_file = [&](const char* name) {
+    const auto status = sys::lstat_at(gate, fd(), name);
+    return status && S_ISREG(status->st_mode);
+  };
+  return claim(gate) == Claim::launch || is_file(files_.pid) || is_file(files_.identity);
+}
+
 std::string SessionDirectory::leaf(sys::Gate& gate) const {
   const auto made = sys::lstat_at(gate, fd(), files_.claim);
   if (!made) return id_;
@@ -100,8 +109,8 @@ std::optional<std::string> SessionDirectory::receipt(sys::Gate& gate) const {
 }
 
 sys::Result<sys::Unit> SessionDirectory::request(sys::Gate& gate, const char* name) const {
-  const auto made = sys::open_at(gate, fd(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
-                                 kRequestMode);
+  const auto made =
+      sys::open_at(gate, fd(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kRequestMode);
   if (made || made.error().code == EEXIST) return sys::Unit{};
   return tl::unexpected(made.error());
 }

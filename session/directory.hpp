@@ -29,6 +29,8 @@ class SessionDirectory {
 
   [[nodiscard]] bool has(sys::Gate& gate, const char* name) const;
   [[nodiscard]] Claim claim(sys::Gate& gate) const;
+  // By its claim, or by what only a launch writes: a claim can be replaced.
+  [[nodiscard]] bool was_launched(sys::Gate& gate) const;
   // What the cgroup leaf of this launch is called: by the claim, since a directory's number is used
   // again at once by the next one, and a leaf that an earlier session left proves nothing of a later.
   [[nodiscard]] std::string leaf(sys::Gate& gate) const;

@@ -14,9 +14,10 @@ namespace quietus {
 namespace {
 
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
-// Each pass deletes all files of a level and lifts its directories to the top: more passes than a
-// path can have levels mean that somebody keeps adding.
-constexpr int kPasses = 4096;
+// Each pass deletes all files of a level and lifts its directories to the top. Nobody builds a tree
+// that is deeper: more passes mean that somebody keeps adding.
+constexpr int kPasses = 1 << 20;
+constexpr unsigned kOwnerAll = 0700;
 // wait and status hold the lock for an instant; a supervisor holds it for long.
 constexpr Span kPatience = std::chrono::milliseconds(200);
 
@@ -32,18 +33,25 @@ Name split(std::string path) {
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
-// A directory that its owner made unreadable is opened all the same.
+// Opens a directory so that it can be emptied: its owner may have made it unreadable, or read-only.
 sys::Result<sys::UniqueFd> open_to_empty(sys::Gate& gate, int parent, const char* name) {
   auto directory = sys::open_at(gate, parent, name, kOpenDirectory);
-  if (directory || !sys::denied(directory.error())) return directory;
+  if (directory) {
+    const auto status = sys::fstat(gate, directory->get());
+    if (status && (status->st_mode & kOwnerAll) != kOwnerAll) {
+      (void)sys::change_mode(gate, directory->get(), kOwnerAll);  // what follows tells of a failure
+    }
+    return directory;
+  }
+  if (!sys::denied(directory.error())) return directory;
   const auto held = sys::open_at(gate, parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
   if (!held) return directory;
   const std::string by_fd = "/proc/self/fd/" + decimal(held->get());
-  if (!sys::change_mode_of(gate, by_fd.c_str(), 0700)) return directory;
+  if (!sys::change_mode_of(gate, by_fd.c_str(), kOwnerAll)) return directory;
   return sys::open_at(gate, parent, name, kOpenDirectory);
 }
 
-// Deletes a tree of any depth with two descriptors and no recursion: what is in a directory below
+// Deletes a tree of any depth with three descriptors and no recursion: what is in a directory below
 // the top is either deleted or lifted to the top.
 class Emptying {
  public:
@@ -68,22 +76,39 @@ class Emptying {
   }
 
  private:
+  bool deleted(int parent, const char* name, sys::Result<sys::Unit>& unlinked) {
+    unlinked = sys::unlink_at(gate_, parent, name);
+    return unlinked || sys::gone(unlinked.error()) || sys::remove_directory_at(gate_, parent, name);
+  }
+
   sys::Result<sys::Unit> take_away(const char* name) {
-    const auto unlinked = sys::unlink_at(gate_, top_, name);
-    if (unlinked || sys::gone(unlinked.error())) return sys::Unit{};
-    if (sys::remove_directory_at(gate_, top_, name)) return sys::Unit{};
+    sys::Result<sys::Unit> unlinked;
+    if (deleted(top_, name, unlinked)) return sys::Unit{};
     const auto directory = open_to_empty(gate_, top_, name);
     // No directory: then the first error is the one to tell.
-    if (!directory) return unlinked;
+    if (!directory) return sys::gone(directory.error()) ? sys::Result<sys::Unit>{} : unlinked;
     sys::Result<sys::Unit> worked;
     const auto listed = sys::for_each_name(gate_, directory->get(), [&](const char* inner) {
-      if (sys::unlink_at(gate_, directory->get(), inner)) return true;
-      if (sys::remove_directory_at(gate_, directory->get(), inner)) return true;
-      const std::string lifted = ".quietus-" + decimal(++lifted_);
-      worked = sys::rename_between(gate_, directory->get(), inner, top_, lifted.c_str());
+      sys::Result<sys::Unit> inner_unlinked;
+      if (!deleted(directory->get(), inner, inner_unlinked)) worked = lift(directory->get(), inner);
       return worked.has_value();
     });
-    return listed ? worked : listed;
+    if (!listed || !worked) return listed ? worked : listed;
+    (void)sys::remove_directory_at(gate_, top_, name);  // not empty: the next pass sees it
+    return sys::Unit{};
+  }
+
+  // Names at the top may be taken: by the worker, or by a removal that was cut off.
+  sys::Result<sys::Unit> lift(int parent, const char* name) {
+    // To move a directory is to change its "..", which takes the right to write in it.
+    (void)open_to_empty(gate_, parent, name);
+    for (;;) {
+      const std::string lifted = ".quietus-" + decimal(++lifted_);
+      if (sys::lstat_at(gate_, top_, lifted.c_str())) continue;
+      const auto renamed = sys::rename_between(gate_, parent, name, top_, lifted.c_str());
+      if (renamed || sys::gone(renamed.error())) return sys::Unit{};
+      if (renamed.error().code != ENOTEMPTY && renamed.error().code != EEXIST) return renamed;
+    }
   }
 
   sys::Gate& gate_;
@@ -135,11 +160,10 @@ class Removal {
       if (!sys::lstat(gate_, request_.directory.c_str())) return kExitSuccess;  // removed meanwhile
       return refused("another directory was put in its place");
     }
-    if (directory.claim(gate_) == Claim::launch && !directory.receipt(gate_)) {
+    if (directory.was_launched(gate_) && !directory.receipt(gate_)) {
       return refused("it has no receipt, and processes of it may live; stop it first");
     }
-    const auto renamed =
-        sys::rename_at(gate_, parent_.get(), name_.base.c_str(), retired_.c_str());
+    const auto renamed = sys::rename_at(gate_, parent_.get(), name_.base.c_str(), retired_.c_str());
     if (!renamed) {
       return sys::gone(renamed.error()) ? static_cast<int>(kExitSuccess)
                                         : failed(renamed.error(), retired_);

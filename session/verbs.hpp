@@ -29,7 +29,8 @@ int wait_for_session(sys::Gate& gate, const SessionRequest& request);
 // Prints what is known.
 int show_session(sys::Gate& gate, const SessionRequest& request);
 
-// Retires and deletes the directory. 0 also when it is gone already; 1 while a supervisor lives.
+// Retires and deletes the directory. 0 also when it is gone already; 1 while a supervisor lives, or
+// when what was launched has no receipt yet.
 int remove_session(sys::Gate& gate, const SessionRequest& request);
 
 }  // namespace quietus
