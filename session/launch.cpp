@@ -55,7 +55,8 @@ class Launch {
     // Where locks are refused (some network file systems) supervisor.id has to serve.
     if (!directory_->in_place(gate_)) return nothing_started(gate_, path, "it was removed");
     const Claim found = directory_->claim(gate_);
-    if (found != Claim::none) return already(found);
+    // Also where the worker of a launch took the claim away.
+    if (found != Claim::none || directory_->was_launched(gate_)) return already(found);
     if (const auto reserved = reserve(); !reserved) {
       return complain(gate_, kExitFailed, "nothing started: cannot reserve the receipt",
                       reserved.error(), path);

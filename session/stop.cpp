@@ -54,11 +54,16 @@ class Stop {
     const SessionFiles& files = directory_.files();
     if (request_.now) {
       const auto asked = directory_.request(gate_, files.kill);
-      if (!asked) return complain(gate_, kExitFailed, "cannot stop", asked.error(), files.kill);
+      if (!asked) return cannot_ask(asked.error(), files.kill);
     }
     const auto asked = directory_.request(gate_, files.stop);
-    if (asked) return kExitSuccess;
-    return complain(gate_, kExitFailed, "cannot stop", asked.error(), files.stop);
+    return asked ? static_cast<int>(kExitSuccess) : cannot_ask(asked.error(), files.stop);
+  }
+
+  int cannot_ask(const sys::Error& error, const char* file) {
+    // We hold the directory open: nothing can be made in one that is deleted.
+    if (error.code == ENOENT) return unknown("it was removed");
+    return complain(gate_, kExitFailed, "cannot stop", error, file);
   }
 
   // Under the lock: nobody of ours lives, and nobody starts.
@@ -69,8 +74,8 @@ class Stop {
     if (const int code = ask(); code != kExitSuccess) return code;
     Claim claim = directory_.claim(gate_);
     if (claim == Claim::none) {
-      const auto made = sys::make_symlink(gate_, kClaimedByStop, directory_.fd(),
-                                          directory_.files().claim);
+      const auto made =
+          sys::make_symlink(gate_, kClaimedByStop, directory_.fd(), directory_.files().claim);
       // An upstream shell takes no lock: it may have been faster.
       if (!made && made.error().code != EEXIST) {
         return complain(gate_, kExitFailed, "cannot fence the session", made.error(),
@@ -79,7 +84,8 @@ class Stop {
       claim = directory_.claim(gate_);
     }
     switch (claim) {
-      case Claim::stop: return fence();
+      // A launch writes only what it has claimed: then somebody has replaced its claim.
+      case Claim::stop: return directory_.was_launched(gate_) ? lost() : fence();
       case Claim::launch: return lost();
       default: return unknown("its claim is not one of ours");
     }
@@ -104,8 +110,8 @@ class Stop {
     Outcome outcome;
     outcome.because(Cause::supervisor_killed);
     if (recovery.proven) outcome.proof = Proof::cgroup_unpopulated;
-    std::string error = "both halves of the supervisor were lost; " +
-                        decimal(recovery.killed) + " processes of the session were killed";
+    std::string error = "both halves of the supervisor were lost; " + decimal(recovery.killed) +
+                        " processes of the session were killed";
     if (!recovery.why.empty()) error += "; cleanup cannot be proven: " + recovery.why;
     outcome.trouble(std::move(error));
     return write(outcome);
