@@ -18,11 +18,13 @@ constexpr std::string_view kStates[] = {"new", "fenced", "running", "stopping", 
 enum class State { fresh, fenced, running, stopping, done, lost };
 
 constexpr Span kScanTime = std::chrono::milliseconds(500);
+// Others that look at the session hold the lock for an instant.
+constexpr Span kPatience = std::chrono::milliseconds(100);
 
 struct Status {
   State state = State::fresh;
-  std::optional<Span> age;       // of the claim
-  std::optional<Span> left;      // until the deadline
+  std::optional<Span> age;   // of the claim
+  std::optional<Span> left;  // until the deadline
   std::optional<std::string> receipt;
   std::vector<Process> processes;
 };
@@ -75,7 +77,9 @@ std::vector<Process> processes_of(sys::Gate& gate, const Identity& identity) {
 
 Status look(sys::Gate& gate, const SessionDirectory& directory) {
   Status status;
-  const auto locked = directory.lock(gate, sys::Lock::exclusive, Span::zero());
+  // Where a receipt stands the session is most likely over, and whoever holds the lock about to go.
+  const Span patience = directory.receipt(gate) ? kPatience : Span::zero();
+  const auto locked = directory.lock(gate, sys::Lock::exclusive, patience);
   if (locked) (void)sys::unlock(gate, directory.fd());
   const Identity identity = read_identity(gate, directory);
   const bool lives = !locked && sys::would_block(locked.error());
@@ -115,8 +119,8 @@ std::string status_json(const Status& status) {
   json.key("deadline_left_seconds");
   status.left ? json.seconds(status.left->count()) : json.null();
   json.key("cleanup_confirmed");
-  const auto receipt = status.receipt ? parse_receipt(*status.receipt)
-                                      : tl::unexpected(std::string_view("none"));
+  const auto receipt =
+      status.receipt ? parse_receipt(*status.receipt) : tl::unexpected(std::string_view("none"));
   receipt ? json.boolean(receipt->receipt.cleanup_confirmed) : json.null();
   json.key("processes").begin_array();
   for (const Process& process : status.processes) write_process(json, process);
