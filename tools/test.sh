@@ -22,6 +22,8 @@ scenarios        | dev                           | $scenarios
 scenarios-musl   | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $scenarios
 scenarios-enosys | dev                           | QUIETUS_WRAPPER="$deny ENOSYS $optional --" $scenarios
 scenarios-eperm  | dev                           | QUIETUS_WRAPPER="$deny EPERM $optional --" $scenarios
+session          | dev                           | $session
+session-musl     | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $session
 storms           | dev                           | ctest --preset dev -L "^storm$"
 aarch64          | musl-aarch64                  | bash tests/aarch64/run.sh
 unit-asan        | asan                          | build/asan/unit_tests --gtest_output=$XML
@@ -29,6 +31,7 @@ tidy             | dev                           | bash tools/tidy.sh
 '
 # Most of a scenario is waiting for a bounded time, so that many run beside each other.
 export scenarios='ctest --test-dir build/dev --output-on-failure --no-tests=error -L ^blackbox$ -j 8'
+export session='ctest --test-dir build/dev --output-on-failure --no-tests=error -L ^session$ -j 6'
 # Old kernels lack these calls and strict sandboxes forbid them; all that is shown must hold without.
 export deny="$PWD/build/dev/tests/deny/deny --errno"
 export optional=pidfd_open,pidfd_send_signal,pidfd_getfd,clone3,close_range,openat2,memfd_create
