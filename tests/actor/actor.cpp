@@ -131,10 +131,11 @@ const Verb* find(const char* name) {
 }
 
 void help() {
-  printf("usage: actor VERB[:ARGUMENT...]...\n\n"
-         "Runs the verbs in order and exits 0 at the end. A verb that makes a process takes its\n"
-         "script in brackets: actor 'daemon' '[' ignore:TERM beat:1 ']' exit:3. No process of it\n"
-         "outlives the bound.\n\n");
+  printf(
+      "usage: actor VERB[:ARGUMENT...]...\n\n"
+      "Runs the verbs in order and exits 0 at the end. A verb that makes a process takes its\n"
+      "script in brackets: actor 'daemon' '[' ignore:TERM beat:1 ']' exit:3. No process of it\n"
+      "outlives the bound.\n\n");
   for (const Verb* table : kTables) {
     for (const Verb* verb = table; verb->name != nullptr; ++verb) {
       printf("  %-28s %s\n", verb->usage, verb->help);

@@ -22,8 +22,8 @@ struct Script {
 struct Call {
   const char* arg[kMaxArguments] = {};  // never null: a missing argument is ""
   int args = 0;
-  Script block;                         // the words in brackets
-  Script rest;                          // everything behind the verb, for verbs that end the script
+  Script block;  // the words in brackets
+  Script rest;   // everything behind the verb, for verbs that end the script
 };
 
 struct Verb {

@@ -124,8 +124,8 @@ void verb_zombie_leader(const Call& call) {
   // although the process goes on.
   static char stack[64 * 1024] __attribute__((aligned(16)));
   void* slot = reinterpret_cast<void*>(static_cast<intptr_t>(number(call.arg[0])));
-  constexpr int kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-                          CLONE_SYSVSEM;
+  constexpr int kThread =
+      CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
   if (clone(beat_on, stack + sizeof stack, kThread, slot) < 0) fail("clone");
   syscall(SYS_exit, 0);
 }

@@ -117,8 +117,9 @@ void limits(Writer& json) {
     const char* name;
     __rlimit_resource_t what;
   };
-  const Limit known[] = {{"core", RLIMIT_CORE},     {"cpu", RLIMIT_CPU},     {"fsize", RLIMIT_FSIZE},
-                         {"nofile", RLIMIT_NOFILE}, {"nproc", RLIMIT_NPROC}, {"as", RLIMIT_AS},
+  const Limit known[] = {{"core", RLIMIT_CORE},   {"cpu", RLIMIT_CPU},
+                         {"fsize", RLIMIT_FSIZE}, {"nofile", RLIMIT_NOFILE},
+                         {"nproc", RLIMIT_NPROC}, {"as", RLIMIT_AS},
                          {"stack", RLIMIT_STACK}};
   json.key("limits");
   json.open('{');

@@ -18,7 +18,7 @@ namespace {
 
 // One trap for each signal is enough for a worker; the handler may use no more than this.
 struct Trap {
-  int code = -1;        // exit with it; -1: go on
+  int code = -1;  // exit with it; -1: go on
   int64_t delay = 0;
   char note[1024] = "";  // append the signal's number here
 };
@@ -227,8 +227,7 @@ const Verb kSignalVerbs[] = {
     {"die", "die:SIG", "die by SIG", verb_die},
     {"stop", "stop", "SIGSTOP itself", verb_stop},
     {"kill", "kill:SIG:WHO[:FILE]", "WHO: PID self ppid pppid -ppid all", verb_kill},
-    {"kill-by", "kill-by:WAY:SIG:WHO[:FILE]", "WAY: tgkill tkill queue pidfd sigio",
-     verb_kill_by},
+    {"kill-by", "kill-by:WAY:SIG:WHO[:FILE]", "WAY: tgkill tkill queue pidfd sigio", verb_kill_by},
     {"pkill", "pkill:SIG:WORD[:FILE]", "whose command line holds WORD", verb_pkill},
     {"killall", "killall:SIG:NAME[:FILE]", "whose name is NAME", verb_killall},
     {nullptr, nullptr, nullptr, nullptr},

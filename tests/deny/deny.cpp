@@ -99,7 +99,7 @@ constexpr Name kOperations[] = {
 };
 
 constexpr Name kErrors[] = {
-    {"ENOSYS", ENOSYS}, {"EPERM", EPERM}, {"EACCES", EACCES}, {"EINVAL", EINVAL},
+    {"ENOSYS", ENOSYS}, {"EPERM", EPERM},   {"EACCES", EACCES}, {"EINVAL", EINVAL},
     {"EAGAIN", EAGAIN}, {"EMFILE", EMFILE}, {"ENOMEM", ENOMEM}, {"EIO", EIO},
     {"ENOSPC", ENOSPC}, {"EBUSY", EBUSY},
 };

@@ -59,9 +59,10 @@ bool has_tool(const std::string& name) {
 }
 
 bool has_user_namespaces() {
-    const pid_t child = fork();
+  const pid_t child = fork();
   if (child == 0) {
-    if (geteuid() == 0 && (setresgid(64000, 64000, 64000) != 0 || setresuid(64000, 64000, 64000) != 0)) {
+    if (geteuid() == 0 &&
+        (setresgid(64000, 64000, 64000) != 0 || setresuid(64000, 64000, 64000) != 0)) {
       _exit(1);
     }
     _exit(unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0 ? 0 : 1);

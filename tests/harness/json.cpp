@@ -63,8 +63,7 @@ std::vector<int64_t> Json::integers(const std::string& path) const {
   return get<std::vector<int64_t>>(*this, path, at(*this, path).is_array());
 }
 
-int Json::find(const std::string& array, const std::string& field,
-               const std::string& value) const {
+int Json::find(const std::string& array, const std::string& field, const std::string& value) const {
   for (size_t i = 0; i < size(array); ++i) {
     const std::string path = array + "/" + std::to_string(i) + "/" + field;
     if (is_text(path) && text(path) == value) return int(i);

@@ -1,5 +1,5 @@
-// A parsed JSON document, read by JSON pointer ("/worker/pid"). A path that is missing, or a value of
-// another kind, throws: the test fails with a message that names the path.
+// A parsed JSON document, read by JSON pointer ("/worker/pid"). A path that is missing, or a value
+// of another kind, throws: the test fails with a message that names the path.
 #pragma once
 
 #include <cstdint>

@@ -15,12 +15,12 @@ enum class Form { bare, run };
 
 struct Launch {
   Form form = Form::bare;
-  Words outer;  // commands in front of everything: unshare, bwrap, strace
-  Words inner;  // commands behind QUIETUS_WRAPPER, right in front of quietus: setpriv
-  Words words;  // quietus and its arguments
+  Words outer;          // commands in front of everything: unshare, bwrap, strace
+  Words inner;          // commands behind QUIETUS_WRAPPER, right in front of quietus: setpriv
+  Words words;          // quietus and its arguments
   std::string receipt;  // the path; "" for none
   std::string report;
-  std::string directory;        // "" for this one
+  std::string directory;  // "" for this one
   std::optional<Words> environment;
   int in = -1;   // -1: /dev/null
   int out = -1;  // -1: a file in the scratch directory

@@ -21,7 +21,7 @@ struct Ended {
   double seconds = 0;
   std::string out;
   std::string err;
-  bool has_receipt = false;     // something stands at the path
+  bool has_receipt = false;  // something stands at the path
   std::string receipt_bytes;
   std::optional<ReceiptFile> receipt;  // only if the bytes are exactly in the contract's form
   std::string receipt_fault;

@@ -171,9 +171,10 @@ Launch Scenario::as_user(Launch launch, unsigned uid) const {
 Launch Scenario::in_pid_namespace(Launch launch) const {
   launch.namespace_status = path("namespace-status");
   // The number of the descriptor is filled in at the start.
-  launch.outer = Words{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
-                       actor_binary(), "bound:90000",
-                       "ns-init:" + launch.namespace_status + ":RELEASE"} +
+  launch.outer = Words{"unshare",      "--pid",
+                       "--fork",       "--kill-child",
+                       "--mount-proc", actor_binary(),
+                       "bound:90000",  "ns-init:" + launch.namespace_status + ":RELEASE"} +
                  launch.outer;
   return launch;
 }

@@ -1,7 +1,7 @@
-// The fixture of every black-box test. It gives a scratch directory and a page of heartbeats, starts
-// quietus, and sees to it that nothing outlives the test: the test process is a child subreaper, and
-// at the end it kills and collects every descendant. A living one that the test did not expect is a
-// failure of the test.
+// The fixture of every black-box test. It gives a scratch directory and a page of heartbeats,
+// starts quietus, and sees to it that nothing outlives the test: the test process is a child
+// subreaper, and at the end it kills and collects every descendant. A living one that the test did
+// not expect is a failure of the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,10 +28,10 @@ enum class Error { none, some, any };
 // What a receipt shall say. The exit code of the bare form is checked with it: 0 if and only if the
 // receipt is confirmed and without an error, else 1.
 struct Want {
-  std::optional<bool> confirmed = true;         // nothing: either
-  std::vector<std::optional<int>> codes = {};   // one of these, nullopt for null; empty: any
+  std::optional<bool> confirmed = true;        // nothing: either
+  std::vector<std::optional<int>> codes = {};  // one of these, nullopt for null; empty: any
   Error error = Error::none;
-  std::optional<bool> timed_out = false;        // nothing: either
+  std::optional<bool> timed_out = false;  // nothing: either
 };
 
 testing::AssertionResult receipt_is(const Ended& ended, const Want& want);

@@ -48,9 +48,9 @@ class Checker {
 
   void apply(const std::string& keyword, const json& rule, const json& schema, const json& value,
              const std::string& where) {
-    static const std::vector<std::string> kSilent = {"$schema", "$id",   "$defs",      "title",
-                                                     "$comment", "default", "description",
-                                                     "examples", "format"};
+    static const std::vector<std::string> kSilent = {"$schema",     "$id",      "$defs",
+                                                     "title",       "$comment", "default",
+                                                     "description", "examples", "format"};
     if (std::find(kSilent.begin(), kSilent.end(), keyword) != kSilent.end()) return;
     if (keyword == "type") {
       const json types = rule.is_array() ? rule : json::array({rule});

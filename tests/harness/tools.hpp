@@ -25,7 +25,7 @@ Words operator+(Words left, const Words& right);
 Words split(std::string_view text, char separator);
 std::string read_file(const std::string& path);  // "" where there is none; never blocks on a fifo
 void write_file(const std::string& path, std::string_view text);
-bool exists(const std::string& path);            // of any kind, dangling links too
+bool exists(const std::string& path);  // of any kind, dangling links too
 
 // Asks every millisecond or so, for at most the given seconds.
 bool eventually(const std::function<bool()>& condition, double seconds = 15);

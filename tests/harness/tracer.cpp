@@ -45,7 +45,11 @@ void let_go(pid_t pid) {
 class Tracer {
  public:
   Tracer(Running& running, int step, Half half, int signal, const std::function<void()>& look)
-      : running_(running), guardian_(running.pid()), step_(step), half_(half), signal_(signal),
+      : running_(running),
+        guardian_(running.pid()),
+        step_(step),
+        half_(half),
+        signal_(signal),
         look_(look) {}
 
   Strike run() {

@@ -21,8 +21,8 @@ constexpr int kNever = 1 << 30;
 // To be put into Launch::in_child, last.
 void be_traced();
 
-// Step 0 is the supervisor's very first instruction. `at_that_moment` looks around while both halves
-// stand still, before the signal is sent.
+// Step 0 is the supervisor's very first instruction. `at_that_moment` looks around while both
+// halves stand still, before the signal is sent.
 Strike strike_at(Running& running, int step, Half half, int signal,
                  const std::function<void()>& at_that_moment = {});
 

@@ -15,22 +15,57 @@ struct Bad {
   const char* rule;  // a word of the rule that must be told
 };
 
-const std::vector<std::string> kBadDurations = {
-    "0", "0.0", "0e5", "-1", "-0", "-0.5", "nan", "NaN", "inf", "-inf", "infinity", "1e309",
-    "1e999999999999", "", " ", "abc", "1,5", "0x10", "1 2", " 1", "1 ", "1_0", "+-1", "--5", "e5",
-    ".", "1..5", "1e", "1e+", "5x", "5ss", "\xd9\xa1", "1\n"};
+const std::vector<std::string> kBadDurations = {"0",
+                                                "0.0",
+                                                "0e5",
+                                                "-1",
+                                                "-0",
+                                                "-0.5",
+                                                "nan",
+                                                "NaN",
+                                                "inf",
+                                                "-inf",
+                                                "infinity",
+                                                "1e309",
+                                                "1e999999999999",
+                                                "",
+                                                " ",
+                                                "abc",
+                                                "1,5",
+                                                "0x10",
+                                                "1 2",
+                                                " 1",
+                                                "1 ",
+                                                "1_0",
+                                                "+-1",
+                                                "--5",
+                                                "e5",
+                                                ".",
+                                                "1..5",
+                                                "1e",
+                                                "1e+",
+                                                "5x",
+                                                "5ss",
+                                                "\xd9\xa1",
+                                                "1\n"};
 
 const Bad kBad[] = {
     {"--timeout", kBadDurations, ""},
     {"--cleanup-timeout", kBadDurations, ""},
-    {"--signal", {"", "0", "65", "-1", "NOPE", "SIG", "TERM ", "9x", "SIGSIGTERM", "RTMIN+40"}, "signal"},
+    {"--signal",
+     {"", "0", "65", "-1", "NOPE", "SIG", "TERM ", "9x", "SIGSIGTERM", "RTMIN+40"},
+     "signal"},
     {"--descendants", {"", "none", "TREE", "keep", "tree,group"}, "tree"},
-    {"--output-limit", {"", "0", "-1", "abc", "1.5", "10 MiB", "1TiB", "99999999999999999999", "KiB"}, "bytes"},
+    {"--output-limit",
+     {"", "0", "-1", "abc", "1.5", "10 MiB", "1TiB", "99999999999999999999", "KiB"},
+     "bytes"},
     {"--rlimit",
      {"", "nofile", "nofile=", "=5", "nope=5", "nofile=-1", "nofile=x", "nofile=10:5",
       "nofile=5:", "nofile=5:6:7", "nofile=99999999999999999999999"},
      ""},
-    {"--user", {"", "x", "-1", "1:", ":1", "1:2:3", "4294967295", "4294967296", "1.5", "root "}, ""},
+    {"--user",
+     {"", "x", "-1", "1:", ":1", "1:2:3", "4294967295", "4294967296", "1.5", "root "},
+     ""},
     {"--setenv", {"", "=x", "="}, ""},
     {"--unset", {"", "A=B"}, ""},
     {"--chdir", {""}, ""},
@@ -71,7 +106,8 @@ TEST_F(BadInput, every_wrong_value_of_every_option_is_refused_by_name_value_and_
           SCOPED_TRACE(std::string(bad.option) + " '" + value + "'");
           Words words = bare_form ? Words{} : Words{"run"};
           if (std::string_view(bad.option) != "--receipt") words = words + Words{"--receipt", "r"};
-          if (std::string_view(bad.option) == "--output-limit") words = words + Words{"--output", "o"};
+          if (std::string_view(bad.option) == "--output-limit")
+            words = words + Words{"--output", "o"};
           words = words + (joined ? Words{bad.option + std::string("=") + value}
                                   : Words{bad.option, value});
           const Ended ended = refused(words + Words{"--"} + actor({"touch:1"}));
@@ -119,10 +155,11 @@ TEST_F(BadInput, missing_values_are_named) {
 }
 
 TEST_F(BadInput, values_for_options_that_take_none_are_refused) {
-  for (const char* option : {"--isolate", "--sync", "--no-new-privs", "--clear-env",
-                             "--signal-group", "--die-with-parent", "--quiet", "--verbose",
-                             "--preserve-descendants-on-success"}) {
-    const Ended ended = refused(Words{"run", std::string(option) + "=1", "--"} + actor({"touch:1"}));
+  for (const char* option :
+       {"--isolate", "--sync", "--no-new-privs", "--clear-env", "--signal-group",
+        "--die-with-parent", "--quiet", "--verbose", "--preserve-descendants-on-success"}) {
+    const Ended ended =
+        refused(Words{"run", std::string(option) + "=1", "--"} + actor({"touch:1"}));
     EXPECT_TRUE(holds(ended.err, option));
   }
   EXPECT_TRUE(holds(refused(Words{"run", "--shield=maybe", "--"} + actor({"touch:1"})).err, "try"));
@@ -147,8 +184,7 @@ TEST_F(BadInput, contradictions_are_told) {
   for (const Words& words :
        {Words{"--isolate", "--descendants", "group"},
         Words{"--isolate", "--descendants", "keep-on-success"},
-        Words{"--isolate", "--preserve-descendants-on-success"},
-        Words{"--output-limit", "1000"},
+        Words{"--isolate", "--preserve-descendants-on-success"}, Words{"--output-limit", "1000"},
         Words{"--output", "o", "--output-limit", "1000", "--descendants", "group"},
         Words{"--preserve-descendants-on-success", "--descendants", "group"},
         Words{"--descendants", "group", "--preserve-descendants-on-success"},

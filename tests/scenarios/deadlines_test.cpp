@@ -17,11 +17,14 @@ TEST_F(Deadlines, do_not_come_early) {
 }
 
 TEST_F(Deadlines, end_a_tree_whose_tools_detached) {
-  const Ended ended = end_of(
-      bare({"--timeout", "0.4", "--cleanup-timeout", "2"},
-           actor({"daemon", "[", "ignore:TERM,HUP,INT", "beat:2", "]", "fork", "[", "setsid",
-                  "beat:3", "]", "fork", "[", "pgrp", "beat:4", "]", "orphan", "[", "beat:5",
-                  "]", "beat:1"})));
+  const Ended ended = end_of(bare({"--timeout", "0.4", "--cleanup-timeout", "2"},
+                                  actor({"daemon", "[",      "ignore:TERM,HUP,INT",
+                                         "beat:2", "]",      "fork",
+                                         "[",      "setsid", "beat:3",
+                                         "]",      "fork",   "[",
+                                         "pgrp",   "beat:4", "]",
+                                         "orphan", "[",      "beat:5",
+                                         "]",      "beat:1"})));
   EXPECT_EQ(ended.receipt_bytes, exactly(true, -SIGTERM, std::nullopt, true));
   for (int slot = 1; slot <= 5; ++slot) EXPECT_TRUE(beats_.gone(slot)) << slot;
 }
@@ -37,9 +40,8 @@ TEST_F(Deadlines, never_come_where_none_is_given) {
 TEST_F(Deadlines, huge_ones_do_not_overflow_into_the_past) {
   for (const char* value : {"1e9", "2147483648", "4294967297", "9223372036.854776", "18446744073.8",
                             "1e18", "1e19", "1e308", "1.7976931348623157e308"}) {
-    const Ended ended =
-        end_of(bare({"--timeout", value, "--cleanup-timeout", value},
-                    actor({"daemon", "[", "beat:1", "]", "sleep:50", "exit:3"})));
+    const Ended ended = end_of(bare({"--timeout", value, "--cleanup-timeout", value},
+                                    actor({"daemon", "[", "beat:1", "]", "sleep:50", "exit:3"})));
     EXPECT_EQ(ended.receipt_bytes, exactly(true, 3, std::nullopt, false)) << value;
     clear_records();
   }
@@ -80,8 +82,8 @@ TEST_F(Deadlines, do_not_depend_on_the_locale) {
 
 TEST_F(Deadlines, that_passed_while_we_were_stopped_act_at_once_with_a_full_grace) {
   // Both halves are stopped, as a paused sandbox or a suspended laptop does it.
-  Running running = start(bare({"--timeout", "1", "--cleanup-timeout", "4"},
-                               actor({"trap:TERM:55::500", "beat:1"})));
+  Running running = start(
+      bare({"--timeout", "1", "--cleanup-timeout", "4"}, actor({"trap:TERM:55::500", "beat:1"})));
   ASSERT_TRUE(beats_.reaches(1));
   const pid_t supervisor = running.supervisor();
   running.signal(SIGSTOP);

@@ -20,10 +20,10 @@ class DeniedCalls : public Scenario {
   void expect_ordinary_work_without(const std::string& calls) {
     for (const char* error : {"ENOSYS", "EPERM"}) {
       SCOPED_TRACE(calls + " " + error);
-      const Ended plain = end_of(denying(
-          calls, error,
-          reported(bare({"--stop-file", path("stop")},
-                        actor({"daemon", "[", "beat:1", "]", "await:1", "exit:7"})))));
+      const Ended plain = end_of(
+          denying(calls, error,
+                  reported(bare({"--stop-file", path("stop")},
+                                actor({"daemon", "[", "beat:1", "]", "await:1", "exit:7"})))));
       EXPECT_EQ(plain.receipt_bytes, exactly(true, 7, std::nullopt, false)) << plain.text();
       EXPECT_TRUE(beats_.still(1));
       clear_records();
@@ -39,7 +39,9 @@ class DeniedCalls : public Scenario {
   }
 };
 
-TEST_F(DeniedCalls, pidfd) { expect_ordinary_work_without("pidfd_open,pidfd_send_signal,pidfd_getfd"); }
+TEST_F(DeniedCalls, pidfd) {
+  expect_ordinary_work_without("pidfd_open,pidfd_send_signal,pidfd_getfd");
+}
 TEST_F(DeniedCalls, clone3) { expect_ordinary_work_without("clone3"); }
 TEST_F(DeniedCalls, close_range) { expect_ordinary_work_without("close_range"); }
 TEST_F(DeniedCalls, inotify) { expect_ordinary_work_without("inotify_init1,inotify_add_watch"); }
@@ -87,8 +89,14 @@ TEST_F(DeniedCalls, descriptors_are_closed_without_close_range) {
     if (!with_proc && !is_root()) continue;
     Launch launch = denying("close_range", "EPERM", bare({}, actor({"record:" + path("record")})));
     if (!with_proc) {
-      launch.outer = {"unshare", "--mount", "--propagation", "private", "sh", "-ec",
-                      "mount -t tmpfs none /proc; exec \"$@\"", "sh"};
+      launch.outer = {"unshare",
+                      "--mount",
+                      "--propagation",
+                      "private",
+                      "sh",
+                      "-ec",
+                      "mount -t tmpfs none /proc; exec \"$@\"",
+                      "sh"};
     }
     launch.in_child = [with_proc] {
       for (const int fd : {3, 4, 9, 63, 500, 1023}) dup2(2, fd);
@@ -106,12 +114,13 @@ TEST_F(DeniedCalls, descriptors_are_closed_without_close_range) {
 
 class DeniedSubreaper : public DeniedCalls {
  protected:
-  // Without a subreaper detached children escape; what may be claimed depends on what else there is.
+  // Without a subreaper detached children escape; what may be claimed depends on what else there
+  // is.
   void expect_no_false_claim(const std::string& error) {
-    Launch launch = denying("prctl:set_child_subreaper", error,
-                            reported(bare({"--cleanup-timeout", "1"},
-                                          actor({"daemon", "[", "bound:9000", "beat:1", "]",
-                                                 "await:1", "exit:0"}))));
+    Launch launch = denying(
+        "prctl:set_child_subreaper", error,
+        reported(bare({"--cleanup-timeout", "1"},
+                      actor({"daemon", "[", "bound:9000", "beat:1", "]", "await:1", "exit:0"}))));
     launch.may_leave = true;
     allow_leftovers();
     const Ended ended = end_of(launch);
@@ -121,7 +130,8 @@ class DeniedSubreaper : public DeniedCalls {
       EXPECT_TRUE(holds(*ended.receipt->error, "Cannot supervise"));
       EXPECT_EQ(ended.status, 1);
     } else {
-      EXPECT_TRUE(receipt_is(ended, {.confirmed = std::nullopt, .codes = {0}, .error = Error::any}));
+      EXPECT_TRUE(
+          receipt_is(ended, {.confirmed = std::nullopt, .codes = {0}, .error = Error::any}));
       if (ended.receipt->cleanup_confirmed) {
         EXPECT_TRUE(ended.survivors.empty()) << "a false claim" << ended.text();
         EXPECT_TRUE(beats_.still(1));
@@ -158,16 +168,16 @@ class DeniedKill : public DeniedCalls {};
 
 TEST_F(DeniedKill, leaves_nothing_confirmed_that_lives) {
   // No signal gets through at all: bounded, named, unconfirmed. The actors end by themselves.
-  Launch launch = denying(
-      "kill,tgkill,pidfd_send_signal", "EPERM",
-      run({"--timeout", "0.5", "-k", "0.4"},
-          {actor_binary(), "bound:6000", "beats:" + beats_.path(), "daemon", "[", "beat:1", "]",
-           "beat:2"}));
+  Launch launch = denying("kill,tgkill,pidfd_send_signal", "EPERM",
+                          run({"--timeout", "0.5", "-k", "0.4"},
+                              {actor_binary(), "bound:6000", "beats:" + beats_.path(), "daemon",
+                               "[", "beat:1", "]", "beat:2"}));
   launch.may_leave = true;
   allow_leftovers();
   const Ended ended = end_of(launch);
   // A writable cgroup kills without signals of ours.
-  EXPECT_TRUE(receipt_is(ended, {.confirmed = std::nullopt, .error = Error::any, .timed_out = true}));
+  EXPECT_TRUE(
+      receipt_is(ended, {.confirmed = std::nullopt, .error = Error::any, .timed_out = true}));
   ASSERT_TRUE(ended.receipt);
   if (ended.receipt->cleanup_confirmed) {
     EXPECT_TRUE(ended.survivors.empty()) << ended.text();

@@ -29,10 +29,10 @@ TEST_F(Tree, a_plain_background_job_is_collected) {
 }
 
 TEST_F(Tree, processes_deaf_to_every_signal_are_collected) {
-  expect_collected({"daemon", "[", "ignore:TERM,HUP,INT,QUIT,USR1,USR2,PIPE", "block:TERM,HUP,INT",
-                    "beat:1", "]", "fork", "[", "ignore:TERM", "pgrp", "beat:2", "]", "await:1",
-                    "await:2", "exit:0"},
-                   {1, 2});
+  expect_collected(
+      {"daemon", "[", "ignore:TERM,HUP,INT,QUIT,USR1,USR2,PIPE", "block:TERM,HUP,INT", "beat:1",
+       "]", "fork", "[", "ignore:TERM", "pgrp", "beat:2", "]", "await:1", "await:2", "exit:0"},
+      {1, 2});
 }
 
 TEST_F(Tree, nested_subreapers_are_collected_layer_by_layer) {
@@ -41,8 +41,8 @@ TEST_F(Tree, nested_subreapers_are_collected_layer_by_layer) {
   Words closing = {"]"};
   for (int layer = 0; layer < 12; ++layer) {
     const std::string slot = std::to_string(10 + layer);
-    script = script + Words{"setsid", "ignore:TERM", "subreaper", "orphan", "[", "setsid",
-                            "beat:" + slot, "]", "await:" + slot, "fork", "["};
+    script = script + Words{"setsid",       "ignore:TERM", "subreaper",     "orphan", "[", "setsid",
+                            "beat:" + slot, "]",           "await:" + slot, "fork",   "["};
     closing.push_back("]");
   }
   script = script + Words{"setsid", "beat:1"};
@@ -58,8 +58,8 @@ TEST_F(Tree, nested_subreapers_are_collected_layer_by_layer) {
 }
 
 TEST_F(Tree, three_hundred_orphans_are_collected_while_the_worker_runs) {
-  Running running = start(bare({}, actor({"repeat:300", "[", "orphan", "[", "exit:0", "]", "]",
-                                          "beat:1"})));
+  Running running =
+      start(bare({}, actor({"repeat:300", "[", "orphan", "[", "exit:0", "]", "]", "beat:1"})));
   ASSERT_TRUE(beats_.reaches(1));
   EXPECT_TRUE(eventually([&] {
     int zombies = 0;
@@ -135,12 +135,11 @@ TEST_F(Tree, nothing_beside_quietus_is_touched) {
   beside.words = actor({"beat:5"});
   const Running neighbour = start(beside);
   ASSERT_TRUE(beats_.alive(5));
-  const Ended ended =
-      end_of([&] {
-        Launch launch = run({"--timeout", "0.3"}, actor({"daemon", "[", "beat:1", "]", "beat:2"}));
-        launch.may_leave = true;
-        return launch;
-      }());
+  const Ended ended = end_of([&] {
+    Launch launch = run({"--timeout", "0.3"}, actor({"daemon", "[", "beat:1", "]", "beat:2"}));
+    launch.may_leave = true;
+    return launch;
+  }());
   EXPECT_TRUE(receipt_is(ended, {.codes = {-SIGTERM}, .timed_out = true}));
   EXPECT_EQ(ended.survivors.size(), 1u);
   EXPECT_TRUE(beats_.alive(5));

@@ -26,17 +26,16 @@ TEST_F(ExitCodes, are_the_workers_own) {
 
 TEST_F(ExitCodes, are_128_and_the_signal_that_killed_the_worker) {
   for (const int number : {1, 2, 6, 9, 11, 13, 15, 34, 64}) {
-    EXPECT_EQ(end_of(short_run({}, actor({"die:" + std::to_string(number)}))).status,
-              128 + number);
+    EXPECT_EQ(end_of(short_run({}, actor({"die:" + std::to_string(number)}))).status, 128 + number);
   }
 }
 
 TEST_F(ExitCodes, are_124_at_the_deadline_whatever_the_worker_said) {
   EXPECT_EQ(end_of(short_run({"--timeout", "0.3"}, actor({"beat:1"}))).status, 124);
   EXPECT_EQ(end_of(short_run({"--timeout", "0.3"}, actor({"trap:TERM:0", "beat:1"}))).status, 124);
-  EXPECT_EQ(end_of(short_run({"--timeout", "0.3", "-k", "0.2"}, actor({"ignore:TERM", "beat:1"})))
-                .status,
-            124);
+  EXPECT_EQ(
+      end_of(short_run({"--timeout", "0.3", "-k", "0.2"}, actor({"ignore:TERM", "beat:1"}))).status,
+      124);
 }
 
 TEST_F(ExitCodes, are_124_for_an_expire_file) {
@@ -74,8 +73,7 @@ TEST_F(ExitCodes, are_126_for_a_command_that_cannot_be_executed) {
 
 TEST_F(ExitCodes, are_125_when_a_record_cannot_be_written) {
   for (const char* option : {"--receipt", "--report"}) {
-    const Ended ended =
-        end_of(short_run({option, path("gone/record")}, actor({"exit:0"})));
+    const Ended ended = end_of(short_run({option, path("gone/record")}, actor({"exit:0"})));
     EXPECT_EQ(ended.status, 125) << option;
     EXPECT_TRUE(holds(ended.err, path("gone/record")));
   }

@@ -25,8 +25,7 @@ TEST_F(Grace, gives_the_worker_time_to_save_its_work) {
 }
 
 TEST_F(Grace, is_over_after_the_cleanup_timeout) {
-  const Ended ended =
-      stopped({"-k", "0.4"}, {"trap:TERM:3:" + path("saved") + ":20000", "beat:1"});
+  const Ended ended = stopped({"-k", "0.4"}, {"trap:TERM:3:" + path("saved") + ":20000", "beat:1"});
   EXPECT_TRUE(receipt_is(ended, {.codes = {-SIGKILL}}));
   EXPECT_FALSE(exists(path("saved")));
   EXPECT_GE(ended.seconds, 0.4);
@@ -35,8 +34,8 @@ TEST_F(Grace, is_over_after_the_cleanup_timeout) {
 
 TEST_F(Grace, asks_the_worker_alone) {
   // The child of the worker in its group would note a signal of its own.
-  const Ended ended = stopped({}, {"fork", "[", "note:TERM,HUP,INT:" + path("noted"), "beat:2",
-                                   "]", "await:2", "trap:TERM:0::200", "beat:1"});
+  const Ended ended = stopped({}, {"fork", "[", "note:TERM,HUP,INT:" + path("noted"), "beat:2", "]",
+                                   "await:2", "trap:TERM:0::200", "beat:1"});
   EXPECT_TRUE(receipt_is(ended, {.codes = {0}}));
   EXPECT_FALSE(exists(path("noted")));
   EXPECT_TRUE(beats_.gone(2));
@@ -51,8 +50,9 @@ TEST_F(Grace, asks_the_group_where_signal_group_is_given) {
 }
 
 TEST_F(Grace, reaches_a_shells_foreground_child_where_signal_group_is_given) {
-  const Words script = {"sh", "-c", "trap 'exit 5' TERM; " + actor_binary() + " beats:" +
-                                        beats_.path() + " trap:TERM:0 beat:1; exit 6"};
+  const Words script = {"sh", "-c",
+                        "trap 'exit 5' TERM; " + actor_binary() + " beats:" + beats_.path() +
+                            " trap:TERM:0 beat:1; exit 6"};
   Running running = start(run({"--signal-group", "-k", "8"}, script));
   ASSERT_TRUE(beats_.reaches(1));
   running.signal(SIGTERM);
@@ -80,7 +80,8 @@ TEST_F(Grace, can_be_asked_with_kill_itself) {
 }
 
 TEST_F(Grace, continues_a_stopped_worker_so_that_it_can_hear) {
-  Running running = start(bare({"--timeout", "0.6"}, actor({"trap:TERM:21", "touch:1", "stop", "hold"})));
+  Running running =
+      start(bare({"--timeout", "0.6"}, actor({"trap:TERM:21", "touch:1", "stop", "hold"})));
   ASSERT_TRUE(beats_.reaches(1));
   EXPECT_EQ(running.wait().receipt_bytes, exactly(true, 21, std::nullopt, true));
 }
@@ -100,8 +101,8 @@ TEST_F(Grace, kills_stopped_children) {
 
 TEST_F(Grace, ends_with_the_worker_and_not_with_its_time) {
   // A natural death in a long grace is not waited out, and deaf members of the group die at once.
-  const Ended ended = stopped({"-k", "15"}, {"fork", "[", "ignore:TERM", "beat:2", "]", "await:2",
-                                             "beat:1"});
+  const Ended ended =
+      stopped({"-k", "15"}, {"fork", "[", "ignore:TERM", "beat:2", "]", "await:2", "beat:1"});
   EXPECT_TRUE(receipt_is(ended, {.codes = {-SIGTERM}}));
   EXPECT_LT(ended.seconds, 10);
   EXPECT_TRUE(beats_.gone(2));
@@ -158,8 +159,7 @@ TEST_F(Noise, usr1_and_usr2_are_passed_to_the_worker) {
 }
 
 TEST_F(Noise, alrm_pipe_and_chld_change_nothing) {
-  Running running =
-      start(bare({}, actor({"note:ALRM,PIPE,CHLD,USR1:" + path("noted"), "beat:1"})));
+  Running running = start(bare({}, actor({"note:ALRM,PIPE,CHLD,USR1:" + path("noted"), "beat:1"})));
   ASSERT_TRUE(beats_.reaches(1));
   const pid_t supervisor = running.supervisor();
   for (const int number : {SIGALRM, SIGPIPE, SIGCHLD, SIGCONT, SIGWINCH, SIGURG}) {
@@ -186,13 +186,13 @@ TEST_F(Noise, signals_to_the_supervisor_half_stop_too) {
 TEST_F(Noise, every_other_signal_leaves_a_true_receipt) {
   // Whatever a stray signal does, it may not end quietus without cleanup and receipt.
   std::vector<Running> all;
-  const std::vector<int> signals = {SIGIO,   SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGSYS, SIGTRAP,
-                                    SIGABRT, SIGSEGV, SIGBUS,  SIGFPE,    SIGILL,  SIGTSTP, SIGTTIN,
-                                    SIGTTOU, SIGPWR,  SIGSTKFLT, 34,      50,      64};
+  const std::vector<int> signals = {
+      SIGIO,  SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGSYS, SIGTRAP,   SIGABRT, SIGSEGV, SIGBUS,
+      SIGFPE, SIGILL,  SIGTSTP, SIGTTIN,   SIGTTOU, SIGPWR, SIGSTKFLT, 34,      50,      64};
   for (const int number : signals) {
     const std::string name = std::to_string(number);
-    all.push_back(start(bare({"--timeout", "3", "--receipt", path("receipt-" + name)},
-                             actor({"beat:" + name}))));
+    all.push_back(start(
+        bare({"--timeout", "3", "--receipt", path("receipt-" + name)}, actor({"beat:" + name}))));
     ASSERT_TRUE(beats_.reaches(number)) << number;
     all.back().signal(number);
   }

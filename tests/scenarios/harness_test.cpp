@@ -91,16 +91,20 @@ TEST(ReceiptBytes, are_read_strictly) {
       {true, R"({"cleanup_confirmed": true, "return_code": 0, "error": null, "timed_out": false})"},
       {true,
        R"({"cleanup_confirmed": false, "return_code": null, "error": "\u00e9\n", "timed_out": true})"},
-      {false, "{\"cleanup_confirmed\": true, \"return_code\": 0, \"error\": null, "
-              "\"timed_out\": false}\n"},
+      {false,
+       "{\"cleanup_confirmed\": true, \"return_code\": 0, \"error\": null, "
+       "\"timed_out\": false}\n"},
       {false, R"({"cleanup_confirmed":true,"return_code":0,"error":null,"timed_out":false})"},
-      {false, R"({"return_code": 0, "cleanup_confirmed": true, "error": null, "timed_out": false})"},
+      {false,
+       R"({"return_code": 0, "cleanup_confirmed": true, "error": null, "timed_out": false})"},
       {false, R"({"cleanup_confirmed": true, "return_code": 0, "error": "", "timed_out": false})"},
-      {false, R"({"cleanup_confirmed": true, "return_code": 0.0, "error": null, "timed_out": false})"},
+      {false,
+       R"({"cleanup_confirmed": true, "return_code": 0.0, "error": null, "timed_out": false})"},
       {false, R"({"cleanup_confirmed": 1, "return_code": 0, "error": null, "timed_out": false})"},
       {false, R"({"cleanup_confirmed": true, "return_code": 0, "timed_out": false})"},
-      {false, "{\"cleanup_confirmed\": true, \"return_code\": 0, \"error\": \"\xc3\xa9\", "
-              "\"timed_out\": false}"},
+      {false,
+       "{\"cleanup_confirmed\": true, \"return_code\": 0, \"error\": \"\xc3\xa9\", "
+       "\"timed_out\": false}"},
       {false, ""},
   };
   for (const Case& one : cases) {

@@ -16,8 +16,8 @@ class Hostile : public Scenario {};
 
 TEST_F(Hostile, a_tracee_of_a_detached_tracer_is_collected) {
   // Its parent cannot collect it until the tracer, deaf and in another session, is gone.
-  const Ended ended = end_of(bare({"--timeout", "0.8", "--cleanup-timeout", "3"},
-                                  actor({"trace-parent:1", "hold"})));
+  const Ended ended = end_of(
+      bare({"--timeout", "0.8", "--cleanup-timeout", "3"}, actor({"trace-parent:1", "hold"})));
   if (beats_.count(1) < 2) GTEST_SKIP() << "ptrace is not allowed here";
   EXPECT_TRUE(receipt_is(ended, {.codes = {-SIGTERM, -SIGKILL}, .timed_out = true}));
 }
@@ -38,15 +38,15 @@ TEST_F(Hostile, a_process_whose_leader_is_a_zombie_is_supervised_on) {
 }
 
 TEST_F(Hostile, a_daemon_whose_leader_is_a_zombie_is_collected) {
-  const Ended ended = end_of(
-      bare({}, actor({"daemon", "[", "zombie-leader:1", "]", "await:1:5", "exit:0"})));
+  const Ended ended =
+      end_of(bare({}, actor({"daemon", "[", "zombie-leader:1", "]", "await:1:5", "exit:0"})));
   EXPECT_EQ(ended.receipt_bytes, exactly(true, 0, std::nullopt, false));
   EXPECT_TRUE(beats_.gone(1));
 }
 
 TEST_F(Hostile, a_parent_suspended_in_vfork_ends_at_the_deadline) {
-  const Ended ended = end_of(bare({"--timeout", "0.5", "--cleanup-timeout", "1"},
-                                  actor({"ignore:TERM", "vfork-hold:1"})));
+  const Ended ended = end_of(
+      bare({"--timeout", "0.5", "--cleanup-timeout", "1"}, actor({"ignore:TERM", "vfork-hold:1"})));
   EXPECT_TRUE(receipt_is(ended, {.codes = {-SIGKILL}, .timed_out = true}));
   EXPECT_TRUE(beats_.gone(1));
 }
@@ -70,9 +70,11 @@ class OtherUser : public Scenario {
   }
   Ended with_unkillable(const Words& options, const Words& ending) {
     const Words worker =
-        actor(Words{"daemon", "[", "beat:2", "]", "fork", "[", "exec", root_helper(), "bound:9000",
-                    "beats:" + beats_.path(), "setuid:0", "setsid", "ignore:TERM", "beat:1", "]",
-                    "daemon", "[", "beat:3", "]", "await:1", "await:2", "await:3"} +
+        actor(Words{"daemon",   "[",      "beat:2",      "]",          "fork",
+                    "[",        "exec",   root_helper(), "bound:9000", "beats:" + beats_.path(),
+                    "setuid:0", "setsid", "ignore:TERM", "beat:1",     "]",
+                    "daemon",   "[",      "beat:3",      "]",          "await:1",
+                    "await:2",  "await:3"} +
               ending);
     Launch launch = as_user(run(options, worker), lonely_uid());
     launch.may_leave = true;
@@ -108,10 +110,8 @@ TEST_F(OtherUser, the_exit_code_123_wins_over_the_deadlines_124) {
   NEEDS_ROOT();
   const Ended ended = with_unkillable({"-k", "0.5", "--timeout", "1.5"}, {"beat:4"});
   if (beats_.count(1) == 0) GTEST_SKIP() << "set-user-ID programs do not work here";
-  EXPECT_TRUE(receipt_is(ended, {.confirmed = false,
-                                 .codes = {-SIGTERM},
-                                 .error = Error::some,
-                                 .timed_out = true}));
+  EXPECT_TRUE(receipt_is(
+      ended, {.confirmed = false, .codes = {-SIGTERM}, .error = Error::some, .timed_out = true}));
   EXPECT_EQ(ended.status, 123);
 }
 
@@ -138,8 +138,10 @@ class Frozen : public Scenario {
     EXPECT_TRUE(eventually([&] { return rmdir(group_.c_str()) == 0; }));
   }
   Words frozen_script() const {
-    return {"daemon", "[", "append:" + group_ + "/cgroup.procs:0", "beat:1", "]", "daemon", "[",
-            "beat:2", "]", "await:1", "await:2"};
+    return {"daemon",  "[",      "append:" + group_ + "/cgroup.procs:0",
+            "beat:1",  "]",      "daemon",
+            "[",       "beat:2", "]",
+            "await:1", "await:2"};
   }
   std::string group_;
 };
@@ -182,15 +184,14 @@ TEST_F(Frozen, a_child_that_thaws_in_time_is_collected_and_a_late_term_changes_n
 TEST_F(Frozen, the_worker_itself_is_given_up_in_bounded_time) {
   allow_leftovers();
   Running running = start(
-      run({"--timeout", "2", "-k", "0.7"}, actor({"append:" + group_ + "/cgroup.procs:0",
-                                                  "daemon", "[", "beat:2", "]", "beat:1"})));
+      run({"--timeout", "2", "-k", "0.7"},
+          actor({"append:" + group_ + "/cgroup.procs:0", "daemon", "[", "beat:2", "]", "beat:1"})));
   ASSERT_TRUE(beats_.reaches(1));
   freeze();
   const Ended ended = running.wait();
-  EXPECT_TRUE(receipt_is(ended, {.confirmed = false,
-                                 .codes = {std::nullopt},
-                                 .error = Error::some,
-                                 .timed_out = true}));
+  EXPECT_TRUE(receipt_is(
+      ended,
+      {.confirmed = false, .codes = {std::nullopt}, .error = Error::some, .timed_out = true}));
   EXPECT_EQ(ended.status, 123);
   EXPECT_LT(ended.seconds, 12);
 }
@@ -210,9 +211,8 @@ TEST_F(Namespaces, tools_in_a_namespace_made_by_unshare_die_with_it) {
 TEST_F(Namespaces, tools_in_a_bubblewrap_sandbox_die_with_it) {
   NEEDS(has_tool("bwrap"), "bwrap");
   const Words inside = actor({"ignore:TERM", "daemon", "[", "beat:1", "]", "beat:2"});
-  const Words command = Words{"bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc",
-                              "--"} +
-                        inside;
+  const Words command =
+      Words{"bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--"} + inside;
   const Ended ended = end_of(bare({"--timeout", "1", "--cleanup-timeout", "1"}, command));
   if (beats_.count(2) == 0) GTEST_SKIP() << "bwrap does not work here: " << ended.err;
   EXPECT_TRUE(receipt_is(ended, {.timed_out = true}));

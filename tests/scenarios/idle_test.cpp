@@ -45,9 +45,9 @@ TEST_F(Idle, neither_half_wakes_up_without_a_stop_file) {
 }
 
 TEST_F(Idle, with_a_stop_file_four_times_a_second_at_most) {
-  Running running = start(bare({"--timeout", "50", "--stop-file", path("stop"), "--expire-file",
-                                path("expire")},
-                               actor({"beat:1"})));
+  Running running =
+      start(bare({"--timeout", "50", "--stop-file", path("stop"), "--expire-file", path("expire")},
+                 actor({"beat:1"})));
   EXPECT_LE(wake_ups(running), 4 * 2 + 1);
   stop(running);
 }

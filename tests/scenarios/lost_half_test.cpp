@@ -77,8 +77,7 @@ class LostHalf : public Scenario {
           << living_descendants()[0].text();
       EXPECT_TRUE(beats_.all_still());
       read_records(launch, ended);
-      const std::string ordinary_bytes =
-          exactly(true, plan.code, std::nullopt, plan.timed_out);
+      const std::string ordinary_bytes = exactly(true, plan.code, std::nullopt, plan.timed_out);
       if (!strike.reached || receipt_stood) {
         ++finished;
         EXPECT_EQ(ended.receipt_bytes, ordinary_bytes) << "a finished receipt was changed";
@@ -128,7 +127,8 @@ TEST_F(LostHalf, the_supervisor_stopped_at_moments_of_a_deadline_is_continued) {
     (void)strike_at(running, step, Half::supervisor, SIGSTOP);
     const Ended ended = running.wait();
     EXPECT_TRUE(receipt_is(
-        ended, {.codes = {plan.code, -SIGTERM, std::nullopt}, .error = Error::any, .timed_out = {}}));
+        ended,
+        {.codes = {plan.code, -SIGTERM, std::nullopt}, .error = Error::any, .timed_out = {}}));
     EXPECT_TRUE(beats_.all_still());
     fs::remove(path("d/r.json"));
   }
@@ -146,8 +146,7 @@ TEST_F(LostHalf, the_guardian_stopped_at_moments_of_a_deadline_does_not_delay_th
     EXPECT_TRUE(beats_.all_still());
     // It exits when somebody lets it.
     if (strike.reached) running.signal(SIGCONT);
-    EXPECT_EQ(running.wait().receipt_bytes,
-              exactly(true, plan.code, std::nullopt, plan.timed_out));
+    EXPECT_EQ(running.wait().receipt_bytes, exactly(true, plan.code, std::nullopt, plan.timed_out));
     fs::remove(path("d/r.json"));
   }
 }
@@ -171,10 +170,9 @@ class KillFromBelow : public Scenario {
 TEST_F(KillFromBelow, the_worker_kills_its_parent) {
   for (const char* name : {"KILL", "TERM", "INT", "HUP", "QUIT", "STOP"}) {
     const std::string signal = name;
-    Launch launch =
-        run({"--timeout", "3", "-k", "0.5"},
-            actor({"daemon", "[", "ignore:TERM", "beat:1", "]", "await:1",
-                   "kill:" + signal + ":ppid", "ignore:TERM", "beat:2"}));
+    Launch launch = run({"--timeout", "3", "-k", "0.5"},
+                        actor({"daemon", "[", "ignore:TERM", "beat:1", "]", "await:1",
+                               "kill:" + signal + ":ppid", "ignore:TERM", "beat:2"}));
     const Ended ended = inside(launch);
     EXPECT_TRUE(receipt_is(ended, {.codes = {-SIGKILL, -SIGTERM, std::nullopt},
                                    .error = signal == "KILL" ? Error::some : Error::any,
@@ -201,19 +199,21 @@ TEST_F(KillFromBelow, the_worker_kills_its_grandparent) {
 }
 
 TEST_F(KillFromBelow, the_worker_stops_its_parent_again_and_again) {
-  Launch launch = run({"--timeout", "1", "-k", "0.5"},
-                      actor({"daemon", "[", "repeat:3000", "[", "kill:STOP:1", "touch:1",
-                             "sleep:2", "]", "]", "repeat:3000", "[", "kill:STOP:ppid", "touch:2",
-                             "sleep:1", "]"}));
+  Launch launch =
+      run({"--timeout", "1", "-k", "0.5"},
+          actor({"daemon", "[", "repeat:3000", "[", "kill:STOP:1", "touch:1", "sleep:2", "]", "]",
+                 "repeat:3000", "[", "kill:STOP:ppid", "touch:2", "sleep:1", "]"}));
   const Ended ended = inside(launch);
   EXPECT_TRUE(receipt_is(ended, {.codes = {-SIGTERM, -SIGKILL}, .timed_out = true}));
   EXPECT_LT(ended.seconds, 15);
 }
 
 TEST_F(KillFromBelow, the_worker_kills_the_group_of_its_parent) {
-  const Ended ended = inside(run({"-k", "0.5"}, actor({"daemon", "[", "beat:1", "]", "await:1",
-                                                       "kill:KILL:-ppid", "ignore:TERM", "beat:2"})));
-  EXPECT_TRUE(receipt_is(ended, {.codes = {-SIGKILL, -SIGTERM, std::nullopt}, .error = Error::some}));
+  const Ended ended =
+      inside(run({"-k", "0.5"}, actor({"daemon", "[", "beat:1", "]", "await:1", "kill:KILL:-ppid",
+                                       "ignore:TERM", "beat:2"})));
+  EXPECT_TRUE(
+      receipt_is(ended, {.codes = {-SIGKILL, -SIGTERM, std::nullopt}, .error = Error::some}));
 }
 
 TEST_F(KillFromBelow, the_worker_kills_everybody_without_a_shield) {

@@ -38,8 +38,8 @@ class Output : public Scenario {
 };
 
 TEST_F(Output, without_a_limit_is_the_workers_whole_output) {
-  const Ended ended = end_of(run({"--output", path("log")},
-                                 actor({"say:one", "say:two:2", "print:100000", "exit:0"})));
+  const Ended ended = end_of(
+      run({"--output", path("log")}, actor({"say:one", "say:two:2", "print:100000", "exit:0"})));
   EXPECT_EQ(ended.status, 0) << ended.text();
   EXPECT_EQ(read_file(path("log")), "one\ntwo\n" + printed(0, 100000));
   EXPECT_EQ(ended.out + ended.err, "");
@@ -73,43 +73,42 @@ TEST_F(Output, above_the_limit_keeps_head_and_tail_and_counts_what_is_cut) {
                 {"print:" + std::to_string(one.bytes) + ":" + std::to_string(one.chunk)});
     const size_t head = one.limit / 2;
     const size_t tail = one.limit - head;
-    const std::string expected =
-        printed(0, head) + "\n[quietus: " + std::to_string(one.bytes - one.limit) +
-        " bytes cut]\n" + printed(one.bytes - tail, one.bytes);
+    const std::string expected = printed(0, head) +
+                                 "\n[quietus: " + std::to_string(one.bytes - one.limit) +
+                                 " bytes cut]\n" + printed(one.bytes - tail, one.bytes);
     EXPECT_EQ(text, expected) << "limit " << one.limit << " of " << one.bytes;
   }
 }
 
 TEST_F(Output, the_notice_stands_on_a_line_of_its_own) {
   // Nine bytes a line: the head ends with a newline already, so none is added.
-  const Ended ended = end_of(
-      run({"--output", path("log"), "--output-limit", "36"},
-          actor({"repeat:50", "[", "say:12345678", "]"})));
+  const Ended ended = end_of(run({"--output", path("log"), "--output-limit", "36"},
+                                 actor({"repeat:50", "[", "say:12345678", "]"})));
   EXPECT_EQ(ended.status, 0);
   const std::string line = "12345678\n";
   EXPECT_EQ(read_file(path("log")), line + line + "[quietus: 414 bytes cut]\n" + line + line);
 }
 
 TEST_F(Output, tells_the_report_what_was_cut) {
-  const Ended cut = end_of(run({"--output", path("log"), "--output-limit", "1000"},
-                               actor({"print:5000"})));
+  const Ended cut =
+      end_of(run({"--output", path("log"), "--output-limit", "1000"}, actor({"print:5000"})));
   EXPECT_EQ(cut.report->integer("/output_bytes_cut"), 4000);
   clear_records();
-  const Ended whole = end_of(run({"--output", path("log"), "--output-limit", "9000"},
-                                 actor({"print:5000"})));
+  const Ended whole =
+      end_of(run({"--output", path("log"), "--output-limit", "9000"}, actor({"print:5000"})));
   EXPECT_EQ(whole.report->integer("/output_bytes_cut"), 0);
   clear_records();
   EXPECT_TRUE(end_of(run({}, actor({}))).report->is_null("/output_bytes_cut"));
 }
 
 TEST_F(Output, of_a_gigabyte_never_blocks_the_worker) {
-  const Ended ended = end_of(run({"--output", path("log"), "--output-limit", "1MiB"},
-                                 actor({"print:1000000000:65536"})),
-                             60);
+  const Ended ended = end_of(
+      run({"--output", path("log"), "--output-limit", "1MiB"}, actor({"print:1000000000:65536"})),
+      60);
   EXPECT_EQ(ended.status, 0) << ended.text();
   const std::string text = read_file(path("log"));
-  const std::string notice = "\n[quietus: " + std::to_string(1000000000 - 1048576) +
-                             " bytes cut]\n";
+  const std::string notice =
+      "\n[quietus: " + std::to_string(1000000000 - 1048576) + " bytes cut]\n";
   ASSERT_EQ(text.size(), 1048576 + notice.size());
   EXPECT_EQ(text.substr(524288, notice.size()), notice);
   EXPECT_EQ(text.substr(524288 + notice.size()), printed(1000000000 - 524288, 1000000000));
@@ -129,9 +128,9 @@ TEST_F(Output, is_not_waited_for_where_a_kept_process_holds_the_pipe) {
 
 TEST_F(Output, with_a_limit_excludes_survivors_who_would_lose_their_pipe) {
   for (const char* policy : {"group", "keep-on-success"}) {
-    const Ended ended = end_of(run({"--output", path("log"), "--output-limit", "1000",
-                                    "--descendants", policy},
-                                   actor({"touch:1"})));
+    const Ended ended =
+        end_of(run({"--output", path("log"), "--output-limit", "1000", "--descendants", policy},
+                   actor({"touch:1"})));
     EXPECT_EQ(ended.status, 2) << policy;
     EXPECT_FALSE(exists(path("log")));
     EXPECT_EQ(beats_.count(1), 0u);
@@ -146,16 +145,16 @@ TEST_F(Output, with_a_limit_needs_a_file) {
 }
 
 TEST_F(Output, is_collected_from_every_descendant_until_it_ends) {
-  const std::string text = limited(
-      "100000", {"daemon", "[", "ignore:TERM", "say:daemon", "touch:1", "hold", "]", "await:1",
-                 "fork", "[", "say:child", "]", "wait", "say:worker"});
+  const std::string text =
+      limited("100000", {"daemon", "[", "ignore:TERM", "say:daemon", "touch:1", "hold", "]",
+                         "await:1", "fork", "[", "say:child", "]", "wait", "say:worker"});
   EXPECT_EQ(text, "daemon\nchild\nworker\n");
 }
 
 TEST_F(Output, is_complete_at_the_deadline) {
-  const Ended ended = end_of(run({"--output", path("log"), "--output-limit", "1000", "--timeout",
-                                  "0.5"},
-                                 actor({"trap:TERM:0", "say:early", "hold"})));
+  const Ended ended =
+      end_of(run({"--output", path("log"), "--output-limit", "1000", "--timeout", "0.5"},
+                 actor({"trap:TERM:0", "say:early", "hold"})));
   EXPECT_EQ(ended.status, 124);
   EXPECT_EQ(read_file(path("log")), "early\n");
 }
@@ -170,8 +169,8 @@ TEST_F(Output, of_a_worker_that_writes_for_ever_ends_at_the_deadline) {
 }
 
 TEST_F(Output, shows_its_head_while_the_worker_runs) {
-  Running running = start(run({"--output", path("log"), "--output-limit", "1000"},
-                              actor({"say:early", "beat:1"})));
+  Running running = start(
+      run({"--output", path("log"), "--output-limit", "1000"}, actor({"say:early", "beat:1"})));
   EXPECT_TRUE(eventually([&] { return read_file(path("log")) == "early\n"; }));
   running.signal(SIGTERM);
   EXPECT_EQ(running.wait().status, 122);
@@ -179,8 +178,8 @@ TEST_F(Output, shows_its_head_while_the_worker_runs) {
 
 TEST_F(Output, into_a_directory_that_is_missing_starts_nothing) {
   for (const Words& options : {Words{}, Words{"--output-limit", "1000"}}) {
-    const Ended ended = end_of(
-        run(options + Words{"--output", path("gone/log")}, actor({"touch:1"})));
+    const Ended ended =
+        end_of(run(options + Words{"--output", path("gone/log")}, actor({"touch:1"})));
     EXPECT_TRUE(receipt_is(ended, {.codes = {std::nullopt}, .error = Error::some}));
     EXPECT_EQ(ended.status, 125);
     EXPECT_EQ(beats_.count(1), 0u);
@@ -206,15 +205,15 @@ TEST_F(Output, on_a_full_disk_costs_bytes_and_not_the_supervision) {
 }
 
 TEST_F(Output, works_in_the_bare_form) {
-  const Ended ended = end_of(bare({"--output", path("log"), "--output-limit", "1000"},
-                                  actor({"print:5000"})));
+  const Ended ended =
+      end_of(bare({"--output", path("log"), "--output-limit", "1000"}, actor({"print:5000"})));
   EXPECT_EQ(ended.receipt_bytes, exactly(true, 0, std::nullopt, false));
   EXPECT_TRUE(holds(read_file(path("log")), "[quietus: 4000 bytes cut]"));
 }
 
 TEST_F(Output, is_finished_by_the_other_half_when_one_is_killed) {
-  Running running = start(run({"--output", path("log"), "--output-limit", "1000"},
-                              actor({"print:5000", "beat:1"})));
+  Running running = start(
+      run({"--output", path("log"), "--output-limit", "1000"}, actor({"print:5000", "beat:1"})));
   ASSERT_TRUE(beats_.reaches(1, 20));
   kill(running.supervisor(), SIGKILL);
   const Ended ended = running.wait();

@@ -17,17 +17,17 @@ TEST_F(PidReuse, a_stranger_with_the_workers_old_number_is_not_hit) {
   NEEDS_ROOT();
   NEEDS(access("/proc/sys/kernel/ns_last_pid", W_OK) == 0, "/proc/sys/kernel/ns_last_pid");
   // The bystander is no descendant of quietus: the init of the namespace starts both.
-  Launch launch = bare({"--cleanup-timeout", "8"},
-                       {"sh", "-c", "echo $$ > " + path("number.part") + "; mv " +
-                                        path("number.part") + " " + path("number") +
-                                        "; while ! test -e " + path("go") +
-                                        "; do sleep 0.02; done; exit 7"});
-  launch.inner = Words{"sh", "-c",
-                       "(while ! test -e " + path("number") + "; do sleep 0.02; done; exec " +
-                           actor_binary() + " bound:20000 beats:" + beats_.path() +
-                           " take-pid:$(cat " + path("number") + "):" + path("taken") +
-                           " [ beat:1 ]) & exec \"$@\"",
-                       "sh"};
+  Launch launch = bare(
+      {"--cleanup-timeout", "8"},
+      {"sh", "-c",
+       "echo $$ > " + path("number.part") + "; mv " + path("number.part") + " " + path("number") +
+           "; while ! test -e " + path("go") + "; do sleep 0.02; done; exit 7"});
+  launch.inner =
+      Words{"sh", "-c",
+            "(while ! test -e " + path("number") + "; do sleep 0.02; done; exec " + actor_binary() +
+                " bound:20000 beats:" + beats_.path() + " take-pid:$(cat " + path("number") +
+                "):" + path("taken") + " [ beat:1 ]) & exec \"$@\"",
+            "sh"};
   Running running = start(in_pid_namespace(launch));
   ASSERT_TRUE(eventually([&] { return exists(path("number")); }));
   const pid_t supervisor = running.supervisor();

@@ -40,9 +40,9 @@ class Group : public Kept {
 };
 
 TEST_F(Group, at_a_natural_end_the_group_ends_and_a_detached_service_stays) {
-  const Ended ended = kept(run(
-      policy(), actor({"daemon", "[", "note:TERM,HUP,INT,QUIT,CONT:" + path("noted"), "beat:2",
-                       "]", "fork", "[", "beat:3", "]", "await:2", "await:3", "exit:0"})));
+  const Ended ended = kept(
+      run(policy(), actor({"daemon", "[", "note:TERM,HUP,INT,QUIT,CONT:" + path("noted"), "beat:2",
+                           "]", "fork", "[", "beat:3", "]", "await:2", "await:3", "exit:0"})));
   EXPECT_TRUE(receipt_is(ended, {.codes = {0}}));
   EXPECT_EQ(ended.status, 0);
   EXPECT_TRUE(beats_.alive(2)) << "the service was ended";
@@ -53,8 +53,8 @@ TEST_F(Group, at_a_natural_end_the_group_ends_and_a_detached_service_stays) {
 }
 
 TEST_F(Group, at_a_failed_end_it_is_the_same) {
-  const Ended ended = kept(run(policy(), actor({"daemon", "[", "beat:2", "]", "fork", "[",
-                                                "beat:3", "]", "await:2", "await:3", "exit:7"})));
+  const Ended ended = kept(run(policy(), actor({"daemon", "[", "beat:2", "]", "fork", "[", "beat:3",
+                                                "]", "await:2", "await:3", "exit:7"})));
   EXPECT_TRUE(receipt_is(ended, {.codes = {7}}));
   EXPECT_EQ(ended.status, 7);
   EXPECT_TRUE(beats_.alive(2));
@@ -63,9 +63,9 @@ TEST_F(Group, at_a_failed_end_it_is_the_same) {
 }
 
 TEST_F(Group, at_a_natural_end_other_groups_of_the_session_stay) {
-  const Ended ended = kept(run(policy(), actor({"fork", "[", "pgrp", "beat:2", "]", "fork", "[",
-                                                "setsid", "beat:4", "]", "await:2", "await:4",
-                                                "exit:0"})));
+  const Ended ended =
+      kept(run(policy(), actor({"fork", "[", "pgrp", "beat:2", "]", "fork", "[", "setsid", "beat:4",
+                                "]", "await:2", "await:4", "exit:0"})));
   EXPECT_TRUE(receipt_is(ended, {.codes = {0}}));
   EXPECT_TRUE(beats_.alive(2));
   EXPECT_TRUE(beats_.alive(4));
@@ -89,11 +89,12 @@ TEST_F(Group, a_forced_stop_ends_the_group_and_what_the_stop_orphans) {
   // 2: detached before the stop, stays, with 3, which shares its session. 4: the worker's own
   // child in a session of its own, becomes ours by the stop, ends. 5: in the group, ends.
   // 6: a detached service below 4, orphaned by the stop as well, ends.
-  Running running = start(run(
-      policy(),
-      actor({"daemon", "[", "fork", "[", "beat:3", "]", "beat:2", "]", "fork", "[", "setsid",
-             "fork", "[", "setsid", "beat:6", "]", "beat:4", "]", "fork", "[", "beat:5", "]",
-             "await:2", "await:3", "await:4", "await:5", "await:6", "beat:1"})));
+  Running running =
+      start(run(policy(), actor({"daemon",  "[",       "fork",    "[",     "beat:3",  "]",
+                                 "beat:2",  "]",       "fork",    "[",     "setsid",  "fork",
+                                 "[",       "setsid",  "beat:6",  "]",     "beat:4",  "]",
+                                 "fork",    "[",       "beat:5",  "]",     "await:2", "await:3",
+                                 "await:4", "await:5", "await:6", "beat:1"})));
   allow_leftovers();
   ASSERT_TRUE(beats_.reaches(1));
   running.signal(SIGTERM);
@@ -120,19 +121,18 @@ TEST_F(Group, a_deadline_is_a_forced_stop) {
 TEST_F(Group, a_kept_zombie_of_the_group_does_not_hide_its_emptiness) {
   // The service is a former member's parent: it never collects a child that stays in the worker's
   // group as a zombie, so that signalling the group by number would still find somebody.
-  const Ended ended = kept(run(
-      policy() + Words{"-k", "4"},
-      actor({"fork", "[", "fork", "[", "touch:3", "exit:0", "]", "setsid", "beat:2", "]",
-             "await:2", "await:3", "exit:0"})));
+  const Ended ended = kept(run(policy() + Words{"-k", "4"},
+                               actor({"fork", "[", "fork", "[", "touch:3", "exit:0", "]", "setsid",
+                                      "beat:2", "]", "await:2", "await:3", "exit:0"})));
   EXPECT_TRUE(receipt_is(ended, {.codes = {0}}));
   EXPECT_TRUE(beats_.alive(2));
   EXPECT_LT(ended.seconds, 10);
 }
 
 TEST_F(Group, kills_a_deaf_member_of_the_group) {
-  const Ended ended = kept(run(policy() + Words{"-k", "0.5"},
-                               actor({"fork", "[", "ignore:TERM,HUP", "beat:3", "]", "await:3",
-                                      "exit:0"})));
+  const Ended ended =
+      kept(run(policy() + Words{"-k", "0.5"},
+               actor({"fork", "[", "ignore:TERM,HUP", "beat:3", "]", "await:3", "exit:0"})));
   EXPECT_TRUE(receipt_is(ended, {.codes = {0}}));
   EXPECT_TRUE(beats_.gone(3));
   EXPECT_TRUE(ended.survivors.empty());
@@ -141,8 +141,8 @@ TEST_F(Group, kills_a_deaf_member_of_the_group) {
 
 TEST_F(Group, hides_nothing_from_a_service_that_stays) {
   // The service keeps running well after quietus is gone, its standard streams included.
-  Launch launch = run(policy(), actor({"daemon", "[", "say:early", "beat:2", "]", "await:2",
-                                       "exit:0"}));
+  Launch launch =
+      run(policy(), actor({"daemon", "[", "say:early", "beat:2", "]", "await:2", "exit:0"}));
   const Ended ended = kept(launch);
   EXPECT_EQ(ended.out, "early\n");
   EXPECT_TRUE(beats_.reaches(2, beats_.count(2) + 50));
@@ -169,8 +169,7 @@ TEST_F(KeepOnSuccess, keeps_everything_after_exit_0) {
 }
 
 TEST_F(KeepOnSuccess, has_upstreams_switch_in_the_bare_form) {
-  const Ended ended =
-      kept(bare({"--preserve-descendants-on-success"}, with_services({"exit:0"})));
+  const Ended ended = kept(bare({"--preserve-descendants-on-success"}, with_services({"exit:0"})));
   EXPECT_EQ(ended.receipt_bytes, exactly(true, 0, std::nullopt, false));
   EXPECT_TRUE(beats_.alive(2));
   EXPECT_TRUE(beats_.alive(3));
@@ -183,15 +182,15 @@ TEST_F(KeepOnSuccess, ends_everything_after_a_failure) {
   EXPECT_TRUE(beats_.gone(3));
   EXPECT_EQ(failed.report->text("/proof"), "no-children-left");
   clear_records();
-  const Ended killed = end_of(bare({"--preserve-descendants-on-success"},
-                                   with_services({"die:KILL"})));
+  const Ended killed =
+      end_of(bare({"--preserve-descendants-on-success"}, with_services({"die:KILL"})));
   EXPECT_EQ(killed.receipt_bytes, exactly(true, -SIGKILL, std::nullopt, false));
   EXPECT_TRUE(beats_.still(2));
 }
 
 TEST_F(KeepOnSuccess, ends_everything_at_the_deadline_even_if_the_worker_then_exits_0) {
-  const Ended ended = end_of(
-      run(policy() + Words{"--timeout", "1.5"}, with_services({"trap:TERM:0", "beat:1"})));
+  const Ended ended =
+      end_of(run(policy() + Words{"--timeout", "1.5"}, with_services({"trap:TERM:0", "beat:1"})));
   EXPECT_TRUE(receipt_is(ended, {.codes = {0}, .timed_out = true}));
   EXPECT_TRUE(beats_.gone(2));
   EXPECT_TRUE(beats_.gone(3));
@@ -226,8 +225,8 @@ class KeptByPid1 : public Kept {};
 TEST_F(KeptByPid1, nothing_can_be_and_the_report_says_so) {
   NEEDS_ROOT();
   for (const char* policy : {"group", "keep-on-success"}) {
-    Launch launch = run({"--descendants", policy},
-                        actor({"daemon", "[", "beat:2", "]", "await:2", "exit:0"}));
+    Launch launch =
+        run({"--descendants", policy}, actor({"daemon", "[", "beat:2", "]", "await:2", "exit:0"}));
     launch.outer = {"unshare", "--pid", "--fork", "--mount-proc"};
     const Ended ended = end_of(launch);
     ASSERT_TRUE(receipt_is(ended, {.codes = {0}, .error = Error::any})) << policy;

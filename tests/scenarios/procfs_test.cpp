@@ -14,8 +14,8 @@ class Procfs : public Scenario {
 
   // A mount namespace in which the shell words have been run.
   static Launch after(const std::string& mounts, Launch launch) {
-    launch.outer = Words{"unshare", "--mount", "--propagation", "private", "sh", "-ec",
-                         mounts + "; exec \"$@\"", "sh"} +
+    launch.outer = Words{"unshare", "--mount", "--propagation",          "private",
+                         "sh",      "-ec",     mounts + "; exec \"$@\"", "sh"} +
                    launch.outer;
     return launch;
   }
@@ -26,7 +26,8 @@ class Procfs : public Scenario {
     launch.may_leave = true;
     allow_leftovers();
     const Ended ended = end_of(launch);
-    EXPECT_TRUE(receipt_is(ended, {.confirmed = std::nullopt, .codes = {code}, .error = Error::any}));
+    EXPECT_TRUE(
+        receipt_is(ended, {.confirmed = std::nullopt, .codes = {code}, .error = Error::any}));
     EXPECT_LT(ended.seconds, 15);
     ASSERT_TRUE(ended.receipt);
     if (ended.receipt->cleanup_confirmed) {
@@ -53,9 +54,8 @@ TEST_F(Procfs, absent_the_group_still_ends_at_the_deadline) {
 }
 
 TEST_F(Procfs, absent_a_detached_child_is_found_or_nothing_is_claimed) {
-  expect_honest(without(run({"-k", "1"}, actor({"daemon", "[", "beat:1", "]", "await:1",
-                                                "exit:0"}))),
-                0);
+  expect_honest(
+      without(run({"-k", "1"}, actor({"daemon", "[", "beat:1", "]", "await:1", "exit:0"}))), 0);
 }
 
 TEST_F(Procfs, absent_a_stop_still_works) {
@@ -67,9 +67,9 @@ TEST_F(Procfs, absent_a_stop_still_works) {
 
 TEST_F(Procfs, absent_the_shield_does_not_need_it) {
   NEEDS(has_signal_scope(), "Landlock signal scope");
-  Launch launch = without(bare({"--shield"}, actor({"daemon", "[", "beat:1", "]", "repeat:20",
-                                                    "[", "daemon", "[", "ignore:TERM", "beat:2",
-                                                    "]", "]", "await:1", "await:2", "exit:0"})));
+  Launch launch = without(bare(
+      {"--shield"}, actor({"daemon", "[", "beat:1", "]", "repeat:20", "[", "daemon", "[",
+                           "ignore:TERM", "beat:2", "]", "]", "await:1", "await:2", "exit:0"})));
   EXPECT_EQ(end_of(launch).receipt_bytes, exactly(true, 0, std::nullopt, false));
   EXPECT_TRUE(beats_.gone(1));
   EXPECT_TRUE(beats_.gone(2));
@@ -77,11 +77,12 @@ TEST_F(Procfs, absent_the_shield_does_not_need_it) {
 
 TEST_F(Procfs, hidden_from_other_users_a_detached_child_is_still_collected) {
   // hidepid=invisible: an unprivileged quietus sees its own processes only, and these are its own.
-  Launch launch = as_user(bare({}, actor({"daemon", "[", "beat:1", "]", "await:1", "exit:0"})),
-                          lonely_uid());
-  launch.inner = Words{"unshare", "--mount", "sh", "-ec",
-                       "mount -t proc -o hidepid=2 proc /proc; exec \"$@\"", "sh"} +
-                 launch.inner;
+  Launch launch =
+      as_user(bare({}, actor({"daemon", "[", "beat:1", "]", "await:1", "exit:0"})), lonely_uid());
+  launch.inner =
+      Words{"unshare", "--mount", "sh", "-ec", "mount -t proc -o hidepid=2 proc /proc; exec \"$@\"",
+            "sh"} +
+      launch.inner;
   const Ended ended = end_of(in_pid_namespace(launch));
   EXPECT_EQ(ended.receipt_bytes, exactly(true, 0, std::nullopt, false)) << ended.text();
   EXPECT_TRUE(beats_.gone(1));

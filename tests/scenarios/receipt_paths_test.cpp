@@ -93,12 +93,12 @@ TEST_F(Traps, a_forged_receipt_is_replaced) {
   const std::string forged = exactly(true, 0, std::nullopt, false);
   // A colon would end the argument: the forgery is copied into place.
   write_file(path("forged"), forged);
-  expect_true_receipt(end_of(to(path("d/r.json"),
-                                {"sh", "-c", "cp " + path("forged") + " " + path("d/r.json") +
-                                                 "; exec " + actor_binary() + " beats:" +
-                                                 beats_.path() +
-                                                 " bound:20000 daemon [ beat:1 ] beat:2"},
-                                {"--timeout", "0.8"})));
+  expect_true_receipt(
+      end_of(to(path("d/r.json"),
+                {"sh", "-c",
+                 "cp " + path("forged") + " " + path("d/r.json") + "; exec " + actor_binary() +
+                     " beats:" + beats_.path() + " bound:20000 daemon [ beat:1 ] beat:2"},
+                {"--timeout", "0.8"})));
 }
 
 TEST_F(Traps, a_symlink_is_replaced_and_not_followed) {
@@ -115,8 +115,7 @@ TEST_F(Traps, a_named_pipe_is_replaced_and_blocks_nobody) {
 }
 
 TEST_F(Traps, a_directory_cannot_be_replaced_and_that_is_told) {
-  const Ended ended =
-      trapped({"mkdir:" + path("d/r.json"), "mkdir:" + path("d/r.json/x")});
+  const Ended ended = trapped({"mkdir:" + path("d/r.json"), "mkdir:" + path("d/r.json/x")});
   EXPECT_EQ(ended.status, 1) << ended.text();
   EXPECT_TRUE(holds(ended.err, path("d/r.json")));
   EXPECT_TRUE(beats_.gone(1)) << "the cleanup was not done";
@@ -153,7 +152,8 @@ TEST_F(Traps, the_names_that_a_temporary_file_might_have_are_left_alone) {
   }
 }
 
-// The receipt cannot be written: the cleanup is done all the same, the exit code and one line say so.
+// The receipt cannot be written: the cleanup is done all the same, the exit code and one line say
+// so.
 class Unwritable : public ReceiptPaths {
  protected:
   void expect_told(const Launch& launch, int code) {
@@ -166,8 +166,9 @@ class Unwritable : public ReceiptPaths {
   }
   // The worker does something to the directory, and leaves a daemon behind.
   Words after(const std::string& shell_words) const {
-    return {"sh", "-c", shell_words + "; " + actor_binary() + " bound:20000 beats:" +
-                            beats_.path() + " daemon [ beat:1 ] await:1; exit 0"};
+    return {"sh", "-c",
+            shell_words + "; " + actor_binary() + " bound:20000 beats:" + beats_.path() +
+                " daemon [ beat:1 ] await:1; exit 0"};
   }
 };
 
@@ -204,8 +205,14 @@ TEST_F(Unwritable, a_read_only_file_system) {
   NEEDS_ROOT();
   fs::create_directory(path("m"));
   Launch launch = to(path("m/r.json"), actor({"daemon", "[", "beat:1", "]", "await:1"}));
-  launch.outer = {"unshare", "--mount", "--propagation", "private", "sh", "-ec",
-                  "mount -t tmpfs -o ro none " + path("m") + "; exec \"$@\"", "sh"};
+  launch.outer = {"unshare",
+                  "--mount",
+                  "--propagation",
+                  "private",
+                  "sh",
+                  "-ec",
+                  "mount -t tmpfs -o ro none " + path("m") + "; exec \"$@\"",
+                  "sh"};
   expect_told(launch, 1);
 }
 
@@ -222,8 +229,7 @@ TEST_F(Unwritable, a_full_disk_leaves_no_half_receipt) {
 }
 
 TEST_F(Unwritable, a_report_on_a_full_disk_is_told_and_the_receipt_is_written) {
-  const Ended ended =
-      end_of(run({"--report", "/dev/null/report"}, actor({"exit:0"})));
+  const Ended ended = end_of(run({"--report", "/dev/null/report"}, actor({"exit:0"})));
   EXPECT_EQ(ended.status, 125) << ended.text();
   EXPECT_TRUE(holds(ended.err, "/dev/null/report"));
   ASSERT_TRUE(ended.receipt);
@@ -239,6 +245,5 @@ TEST_F(Unwritable, a_replaced_directory_gets_the_receipt_at_the_path_that_was_gi
   EXPECT_EQ(ended.status, 0);
   EXPECT_TRUE(names_in(path("old")).empty());
 }
-
 
 }  // namespace

@@ -60,8 +60,8 @@ TEST_F(Receipts, a_worker_that_dies_of_the_deadlines_term_is_minus_15) {
 }
 
 TEST_F(Receipts, a_worker_that_ignores_term_at_the_deadline_is_minus_9) {
-  const Ended ended = end_of(bare({"--timeout", "0.3", "--cleanup-timeout", "0.3"},
-                                  actor({"ignore:TERM", "beat:1"})));
+  const Ended ended = end_of(
+      bare({"--timeout", "0.3", "--cleanup-timeout", "0.3"}, actor({"ignore:TERM", "beat:1"})));
   EXPECT_EQ(ended.receipt_bytes, exactly(true, -SIGKILL, kNull, true));
   EXPECT_TRUE(beats_.gone(1));
 }
@@ -77,8 +77,7 @@ class Cancel : public Scenario {
 };
 
 TEST_F(Cancel, is_no_timeout_whatever_the_worker_makes_of_it) {
-  EXPECT_EQ(cancelled({"trap:TERM:33", "beat:1"}).receipt_bytes,
-            exactly(true, 33, kNull, false));
+  EXPECT_EQ(cancelled({"trap:TERM:33", "beat:1"}).receipt_bytes, exactly(true, 33, kNull, false));
 }
 
 TEST_F(Cancel, of_a_worker_with_default_actions_is_minus_15) {
@@ -212,7 +211,12 @@ TEST_F(SpawnErrors, name_number_reason_and_program_as_upstream_does) {
 TEST_F(SpawnErrors, of_any_kind_are_receipts_in_strict_form) {
   std::filesystem::create_symlink(path("loop"), path("loop"));
   const Words commands = {"",
-                          program("garbage", std::string("\x7f" "ELF\2\1\1", 7) + "xxxx", 0755),
+                          program("garbage",
+                                  std::string("\x7f"
+                                              "ELF\2\1\1",
+                                              7) +
+                                      "xxxx",
+                                  0755),
                           program("badinterp", "#!/no/such/interpreter\n", 0755),
                           path("loop"),
                           std::string(5000, 'x'),

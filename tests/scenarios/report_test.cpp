@@ -69,23 +69,22 @@ TEST_F(Report, of_each_stop_signal) {
 }
 
 TEST_F(Report, of_a_stop_file) {
-  const Json report = after({"--stop-file", path("stop")},
-                            [&](Running&) { write_file(path("stop"), ""); });
+  const Json report =
+      after({"--stop-file", path("stop")}, [&](Running&) { write_file(path("stop"), ""); });
   EXPECT_EQ(report.text("/cause"), "stop");
   EXPECT_EQ(report.text("/stop_by"), "stop-file");
 }
 
 TEST_F(Report, of_an_expire_file) {
-  const Json report = after({"--expire-file", path("expire")},
-                            [&](Running&) { write_file(path("expire"), ""); });
+  const Json report =
+      after({"--expire-file", path("expire")}, [&](Running&) { write_file(path("expire"), ""); });
   EXPECT_EQ(report.text("/cause"), "expire");
   EXPECT_TRUE(report.boolean("/timed_out"));
 }
 
 TEST_F(Report, of_a_deadline_lists_the_steps_in_order) {
-  const Ended ended =
-      end_of(run({"--timeout", "0.5", "-k", "0.5"},
-                 actor({"ignore:TERM", "daemon", "[", "beat:1", "]", "beat:2"})));
+  const Ended ended = end_of(run({"--timeout", "0.5", "-k", "0.5"},
+                                 actor({"ignore:TERM", "daemon", "[", "beat:1", "]", "beat:2"})));
   const Json& report = *ended.report;
   EXPECT_EQ(report.text("/cause"), "deadline");
   EXPECT_EQ(report.text("/worker/signal"), "SIGKILL");
@@ -127,9 +126,8 @@ TEST_F(Report, of_a_command_that_is_missing) {
 }
 
 TEST_F(Report, of_a_killed_supervisor) {
-  const Json report = after({"-k", "0.5"}, [&](Running& running) {
-    kill(running.supervisor(), SIGKILL);
-  });
+  const Json report =
+      after({"-k", "0.5"}, [&](Running& running) { kill(running.supervisor(), SIGKILL); });
   EXPECT_EQ(report.text("/cause"), "supervisor-killed");
   EXPECT_TRUE(report.is_text("/error"));
 }
@@ -149,15 +147,14 @@ TEST_F(Report, of_a_killed_guardian) {
 }
 
 TEST_F(Report, first_cause_wins) {
-  const Json report = after(
-      {"--stop-file", path("stop"), "-k", "8"},
-      [&](Running& running) {
-        running.signal(SIGHUP);
-        EXPECT_TRUE(eventually([&] { return beats_.still(1); }));
-        write_file(path("stop"), "");
-        running.signal(SIGTERM);
-      },
-      {"trap:TERM:3::600", "beat:1"});
+  const Json report = after({"--stop-file", path("stop"), "-k", "8"},
+                            [&](Running& running) {
+                              running.signal(SIGHUP);
+                              EXPECT_TRUE(eventually([&] { return beats_.still(1); }));
+                              write_file(path("stop"), "");
+                              running.signal(SIGTERM);
+                            },
+                            {"trap:TERM:3::600", "beat:1"});
   EXPECT_EQ(report.text("/cause"), "stop");
   EXPECT_EQ(report.text("/stop_by"), "SIGHUP");
 }
@@ -185,8 +182,8 @@ TEST_F(Report, counts_who_was_collected_and_who_was_killed) {
 
 TEST_F(Report, measures_worker_and_descendants_apart) {
   const Ended ended = end_of(
-      run({}, {"sh", "-c",
-               "sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done' & wait; exit 0"}),
+      run({},
+          {"sh", "-c", "sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done' & wait; exit 0"}),
       60);
   ASSERT_TRUE(ended.report);
   // The child was collected by the worker, so its time is the worker's.
@@ -197,8 +194,7 @@ TEST_F(Report, measures_worker_and_descendants_apart) {
   EXPECT_GT(ended.report->integer("/usage/worker/peak_rss_kib"), 100);
   clear_records();
   const Ended daemon = end_of(
-      run({}, {"sh", "-c",
-               "setsid sh -c 'i=0; while :; do i=$((i+1)); done' & sleep 0.7; exit 0"}),
+      run({}, {"sh", "-c", "setsid sh -c 'i=0; while :; do i=$((i+1)); done' & sleep 0.7; exit 0"}),
       60);
   EXPECT_GT(daemon.report->number("/usage/descendants/user_seconds"), 0.05)
       << daemon.report->dump();
@@ -241,8 +237,9 @@ TEST_F(Report, names_every_survivor_once_and_cuts_long_command_lines) {
 }
 
 TEST_F(Report, survives_names_that_are_not_utf_8) {
-  Launch launch = run({"--descendants", "group"},
-                      actor({"daemon", "[", "beat:1", "]", "await:1", "exit:0", "\xff\xfe\"\\\x01"}));
+  Launch launch =
+      run({"--descendants", "group"},
+          actor({"daemon", "[", "beat:1", "]", "await:1", "exit:0", "\xff\xfe\"\\\x01"}));
   launch.may_leave = true;
   allow_leftovers();
   const Ended ended = end_of(launch);

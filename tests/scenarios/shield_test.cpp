@@ -82,8 +82,10 @@ TEST_F(Shield, is_what_the_report_says_and_what_did_the_work) {
 }
 
 TEST_F(Shield, lets_the_worker_signal_what_it_started) {
-  const Words script = {"fork", "[", "trap:USR1:0:" + path("heard"), "touch:1", "beat:2", "]",
-                        "await:1", "kill:USR1:0", "ignore:USR1", "wait", "exit:0"};
+  const Words script = {"fork",    "[",           "trap:USR1:0:" + path("heard"),
+                        "touch:1", "beat:2",      "]",
+                        "await:1", "kill:USR1:0", "ignore:USR1",
+                        "wait",    "exit:0"};
   // The group's own signal hits the worker too, unless it ignores it first.
   Words patient = {"ignore:USR1"};
   const Ended ended = inside(bare({"--shield"}, actor(patient + script)));
@@ -111,8 +113,7 @@ TEST_F(Shield, nests_to_a_depth_that_the_kernel_allows) {
 }
 
 TEST_F(Shield, stops_and_signals_work_as_without) {
-  Launch launch =
-      run({"--shield"}, actor({"note:USR1:" + path("noted"), "trap:TERM:5", "beat:1"}));
+  Launch launch = run({"--shield"}, actor({"note:USR1:" + path("noted"), "trap:TERM:5", "beat:1"}));
   Running running = start(in_pid_namespace(launch));
   ASSERT_TRUE(beats_.reaches(1));
   running.signal(SIGUSR1);
@@ -145,8 +146,8 @@ TEST_F(Shield, a_killed_supervisor_does_not_free_the_worker) {
 class NoShield : public Strong {
  protected:
   Launch denied(Launch launch) const {
-    launch.inner = Words{deny_binary(), "--errno", "ENOSYS", "landlock_create_ruleset", "--"} +
-                   launch.inner;
+    launch.inner =
+        Words{deny_binary(), "--errno", "ENOSYS", "landlock_create_ruleset", "--"} + launch.inner;
     return launch;
   }
 };
@@ -162,8 +163,8 @@ TEST_F(NoShield, fails_before_the_launch_where_it_is_required) {
 }
 
 TEST_F(NoShield, degrades_and_says_so_where_it_is_tried) {
-  const Ended ended = end_of(denied(
-      run({"--shield=try"}, actor({"daemon", "[", "beat:1", "]", "await:1", "exit:3"}))));
+  const Ended ended = end_of(
+      denied(run({"--shield=try"}, actor({"daemon", "[", "beat:1", "]", "await:1", "exit:3"}))));
   EXPECT_TRUE(receipt_is(ended, {.codes = {3}}));
   EXPECT_EQ(ended.status, 3);
   EXPECT_TRUE(beats_.gone(1));
@@ -206,10 +207,9 @@ TEST_F(Isolate, the_worker_is_not_process_1_and_sees_nobody_else) {
 }
 
 TEST_F(Isolate, ends_at_the_deadline_with_everything_in_it) {
-  const Ended ended =
-      end_of(run({"--isolate", "--timeout", "0.6", "-k", "0.5"},
-                 actor({"ignore:TERM", "repeat:30", "[", "daemon", "[", "ignore:TERM", "beat:1",
-                        "]", "]", "beat:2"})));
+  const Ended ended = end_of(run({"--isolate", "--timeout", "0.6", "-k", "0.5"},
+                                 actor({"ignore:TERM", "repeat:30", "[", "daemon", "[",
+                                        "ignore:TERM", "beat:1", "]", "]", "beat:2"})));
   EXPECT_TRUE(receipt_is(ended, {.codes = {-SIGKILL}, .timed_out = true}));
   EXPECT_EQ(ended.status, 124);
   EXPECT_TRUE(beats_.gone(1));
@@ -218,8 +218,8 @@ TEST_F(Isolate, ends_at_the_deadline_with_everything_in_it) {
 }
 
 TEST_F(Isolate, stops_and_passes_signals_as_without) {
-  Running running = start(
-      run({"--isolate"}, actor({"note:USR1:" + path("noted"), "trap:TERM:5", "beat:1"})));
+  Running running =
+      start(run({"--isolate"}, actor({"note:USR1:" + path("noted"), "trap:TERM:5", "beat:1"})));
   ASSERT_TRUE(beats_.reaches(1));
   running.signal(SIGUSR1);
   EXPECT_TRUE(eventually([&] { return read_file(path("noted")) == "10\n"; }));
@@ -237,8 +237,7 @@ TEST_F(Isolate, exit_codes_and_signals_come_through) {
 
 TEST_F(Isolate, needs_the_policy_that_keeps_nothing) {
   for (const char* policy : {"group", "keep-on-success"}) {
-    const Ended ended =
-        end_of(run({"--isolate", "--descendants", policy}, actor({"touch:1"})));
+    const Ended ended = end_of(run({"--isolate", "--descendants", policy}, actor({"touch:1"})));
     EXPECT_EQ(ended.status, 2) << policy;
     EXPECT_FALSE(ended.has_receipt);
     EXPECT_EQ(beats_.count(1), 0u);
@@ -255,9 +254,9 @@ TEST_F(Isolate, fails_before_the_launch_where_it_cannot_be_had) {
 
 TEST_F(Isolate, works_together_with_the_shield) {
   NEEDS(has_signal_scope(), "Landlock signal scope");
-  const Ended ended = inside(reported(
-      bare({"--isolate", "--shield"}, actor({"daemon", "[", "beat:1", "]", "await:1",
-                                             "kill:KILL:all", "sleep:50", "exit:6"}))));
+  const Ended ended = inside(reported(bare(
+      {"--isolate", "--shield"},
+      actor({"daemon", "[", "beat:1", "]", "await:1", "kill:KILL:all", "sleep:50", "exit:6"}))));
   EXPECT_EQ(ended.receipt_bytes, exactly(true, 6, std::nullopt, false)) << ended.text();
   EXPECT_TRUE(beats_.gone(1));
 }
@@ -269,9 +268,8 @@ TEST_F(Isolate, a_killed_supervisor_takes_the_namespace_with_it) {
   kill(running.supervisor(), SIGKILL);
   const Ended ended = running.wait();
   EXPECT_EQ(ended.status, 125) << ended.text();
-  EXPECT_TRUE(receipt_is(ended, {.confirmed = std::nullopt,
-                                 .codes = {std::nullopt, -SIGKILL},
-                                 .error = Error::some}));
+  EXPECT_TRUE(receipt_is(
+      ended, {.confirmed = std::nullopt, .codes = {std::nullopt, -SIGKILL}, .error = Error::some}));
   EXPECT_TRUE(beats_.gone(1));
   EXPECT_TRUE(beats_.gone(2));
 }

@@ -37,19 +37,45 @@ TEST_F(Help, is_narrow_and_on_stdout) {
 
 TEST_F(Help, names_every_option_of_the_contract) {
   const std::string text = end_of(plain({"--help"})).out + end_of(plain({"run", "--help"})).out;
-  for (const char* option :
-       {"--timeout", "--cleanup-timeout", "--receipt", "--stop-file", "--expire-file",
-        "--preserve-descendants-on-success", "--signal", "--kill-after", "--descendants",
-        "--shield", "--isolate", "--no-new-privs", "--die-with-parent", "--signal-group",
-        "--output", "--output-limit", "--chdir", "--setenv", "--unset", "--clear-env", "--rlimit",
-        "--user", "--report", "--sync", "--version", "-s", "-k", "-C", "-E", "-q", "-v"}) {
+  for (const char* option : {"--timeout",
+                             "--cleanup-timeout",
+                             "--receipt",
+                             "--stop-file",
+                             "--expire-file",
+                             "--preserve-descendants-on-success",
+                             "--signal",
+                             "--kill-after",
+                             "--descendants",
+                             "--shield",
+                             "--isolate",
+                             "--no-new-privs",
+                             "--die-with-parent",
+                             "--signal-group",
+                             "--output",
+                             "--output-limit",
+                             "--chdir",
+                             "--setenv",
+                             "--unset",
+                             "--clear-env",
+                             "--rlimit",
+                             "--user",
+                             "--report",
+                             "--sync",
+                             "--version",
+                             "-s",
+                             "-k",
+                             "-C",
+                             "-E",
+                             "-q",
+                             "-v"}) {
     EXPECT_TRUE(holds(text, option));
   }
 }
 
 TEST_F(Help, tells_the_exit_codes) {
   const std::string text = end_of(plain({"run", "--help"})).out;
-  for (const char* code : {"122", "123", "124", "125", "126", "127"}) EXPECT_TRUE(holds(text, code));
+  for (const char* code : {"122", "123", "124", "125", "126", "127"})
+    EXPECT_TRUE(holds(text, code));
 }
 
 TEST_F(Help, into_a_full_disk_is_a_failure) {
@@ -88,10 +114,10 @@ class Interpreter : public Scenario {
 };
 
 TEST_F(Interpreter, position_is_accepted_with_the_script_that_is_not_there) {
-  const Ended ended = end_of(as_interpreter(
-      Words{"--timeout", "5", "--cleanup-timeout", "1", "--receipt", path("receipt.json"),
-            "--stop-file", path("stop"), "--"} +
-      actor({"daemon", "[", "beat:1", "]", "await:1", "exit:4"})));
+  const Ended ended =
+      end_of(as_interpreter(Words{"--timeout", "5", "--cleanup-timeout", "1", "--receipt",
+                                  path("receipt.json"), "--stop-file", path("stop"), "--"} +
+                            actor({"daemon", "[", "beat:1", "]", "await:1", "exit:4"})));
   EXPECT_EQ(ended.receipt_bytes, exactly(true, 4, std::nullopt, false)) << ended.text();
   EXPECT_EQ(ended.status, 0);
   EXPECT_TRUE(beats_.gone(1));
@@ -105,17 +131,16 @@ TEST_F(Interpreter, position_answers_the_preflight) {
 
 TEST_F(Interpreter, position_refuses_what_the_bare_form_refuses) {
   EXPECT_EQ(end_of(as_interpreter({"--timeout", "5", "--", "true"})).status, 2);
-  EXPECT_EQ(end_of(as_interpreter({"--timeout", "0", "--receipt", path("receipt.json"), "--",
-                                   "true"}))
-                .status,
-            2);
+  EXPECT_EQ(
+      end_of(as_interpreter({"--timeout", "0", "--receipt", path("receipt.json"), "--", "true"}))
+          .status,
+      2);
 }
 
 TEST_F(Interpreter, position_keeps_descendants_as_upstream_names_it) {
-  Launch launch = as_interpreter(
-      Words{"--timeout", "20", "--receipt", path("receipt.json"),
-            "--preserve-descendants-on-success", "--"} +
-      actor({"daemon", "[", "beat:1", "]", "await:1", "exit:0"}));
+  Launch launch = as_interpreter(Words{"--timeout", "20", "--receipt", path("receipt.json"),
+                                       "--preserve-descendants-on-success", "--"} +
+                                 actor({"daemon", "[", "beat:1", "]", "await:1", "exit:0"}));
   launch.may_leave = true;
   allow_leftovers();
   EXPECT_EQ(end_of(launch).receipt_bytes, exactly(true, 0, std::nullopt, false));

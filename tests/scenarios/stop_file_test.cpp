@@ -163,8 +163,8 @@ TEST_F(StopFile, that_cannot_be_looked_up_prevents_the_launch) {
   fs::create_directory(path("secret"));
   fs::permissions(path("secret"), fs::perms(0700));
   write_file(path("secret/stop"), "");
-  const Ended ended = end_of(as_user(
-      bare({"--stop-file", path("secret/stop")}, actor({"touch:1"})), lonely_uid()));
+  const Ended ended =
+      end_of(as_user(bare({"--stop-file", path("secret/stop")}, actor({"touch:1"})), lonely_uid()));
   EXPECT_TRUE(receipt_is(ended, {.codes = {std::nullopt}, .error = Error::any}));
   EXPECT_EQ(beats_.count(1), 0u) << "the worker ran";
 }
@@ -199,8 +199,8 @@ TEST_F(ExpireFile, of_any_kind_expires_a_running_worker) {
 }
 
 TEST_F(ExpireFile, lies_beside_the_stop_file_and_both_are_heard) {
-  Running running = start(bare({"--stop-file", path("d/stop"), "--expire-file", path("d/expire")},
-                               actor({"beat:1"})));
+  Running running = start(
+      bare({"--stop-file", path("d/stop"), "--expire-file", path("d/expire")}, actor({"beat:1"})));
   ASSERT_TRUE(beats_.reaches(1));
   fs::create_directory(path("d"));
   write_file(path("d/expire"), "");
@@ -211,8 +211,8 @@ class LaunchRace : public Scenario {};
 
 TEST_F(LaunchRace, a_stop_at_any_moment_of_the_start_is_never_lost) {
   for (int i = 0; i < 24; ++i) {
-    Launch launch = bare({"--stop-file", path("stop"), "--timeout", "60"},
-                         actor({"touch:1", "beat:2"}));
+    Launch launch =
+        bare({"--stop-file", path("stop"), "--timeout", "60"}, actor({"touch:1", "beat:2"}));
     launch.in_child = ignoring({SIGTERM});  // as the launch protocol does until a handler stands
     const uint64_t ran_before = beats_.count(1);
     Running running = start(launch);

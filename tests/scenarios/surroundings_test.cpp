@@ -17,15 +17,15 @@ class Surroundings : public Scenario {
  protected:
   // A tree with a daemon and a deadline: all that quietus is for, under the circumstances.
   void expect_ordinary_work(const std::function<Launch(Launch)>& circumstances) {
-    const Ended plain = end_of(circumstances(
-        bare({}, actor({"daemon", "[", "beat:1", "]", "await:1", "exit:7"}))));
+    const Ended plain =
+        end_of(circumstances(bare({}, actor({"daemon", "[", "beat:1", "]", "await:1", "exit:7"}))));
     EXPECT_EQ(plain.receipt_bytes, exactly(true, 7, std::nullopt, false)) << plain.text();
     EXPECT_EQ(plain.status, 0);
     EXPECT_TRUE(beats_.gone(1));
     clear_records();
-    const Ended late = end_of(
-        circumstances(bare({"--timeout", "0.6", "--cleanup-timeout", "1"},
-                           actor({"ignore:TERM", "daemon", "[", "beat:2", "]", "beat:3"}))));
+    const Ended late =
+        end_of(circumstances(bare({"--timeout", "0.6", "--cleanup-timeout", "1"},
+                                  actor({"ignore:TERM", "daemon", "[", "beat:2", "]", "beat:3"}))));
     EXPECT_EQ(late.receipt_bytes, exactly(true, -SIGKILL, std::nullopt, true)) << late.text();
     EXPECT_TRUE(beats_.gone(2));
     EXPECT_TRUE(beats_.gone(3));
@@ -86,8 +86,8 @@ TEST_F(Surroundings, term_ignored_by_the_launcher_is_heard_all_the_same) {
 
 TEST_F(Surroundings, standard_streams_closed) {
   for (const int mask : {7, 1, 2, 4, 6}) {
-    Launch launch = bare({}, actor({"record:" + path("record"), "say:JUNK", "say:JUNK:2",
-                                    "daemon", "[", "beat:1", "]", "await:1", "exit:3"}));
+    Launch launch = bare({}, actor({"record:" + path("record"), "say:JUNK", "say:JUNK:2", "daemon",
+                                    "[", "beat:1", "]", "await:1", "exit:3"}));
     launch.in_child = [mask] {
       for (int fd = 0; fd < 3; ++fd) {
         if ((mask >> fd & 1) != 0) close(fd);
@@ -162,11 +162,10 @@ TEST_F(Surroundings, room_for_one_process_too_few_means_not_started_as_well) {
 
 TEST_F(Surroundings, the_limit_of_processes_reached_while_running_does_not_spoil_the_cleanup) {
   NEEDS_ROOT();
-  Launch launch = as_user(
-      bare({"--timeout", "0.8"},
-           actor({"repeat:40", "[", "try-fork:" + path("refused"), "[", "setsid", "beat:1", "]",
-                  "]", "beat:2"})),
-      lonely_uid());
+  Launch launch =
+      as_user(bare({"--timeout", "0.8"}, actor({"repeat:40", "[", "try-fork:" + path("refused"),
+                                                "[", "setsid", "beat:1", "]", "]", "beat:2"})),
+              lonely_uid());
   launch.in_child = limiting(RLIMIT_NPROC, 12, 12);
   const Ended ended = end_of(launch);
   EXPECT_TRUE(exists(path("refused"))) << "set-up: the limit was not reached";
@@ -205,8 +204,8 @@ TEST_F(Surroundings, an_environment_that_is_empty) {
 
 TEST_F(Surroundings, as_process_1) {
   NEEDS_ROOT();
-  Launch launch = bare({}, actor({"kill:KILL:1", "daemon", "[", "beat:1", "]", "await:1",
-                                  "trap:TERM:9", "beat:2"}));
+  Launch launch = bare(
+      {}, actor({"kill:KILL:1", "daemon", "[", "beat:1", "]", "await:1", "trap:TERM:9", "beat:2"}));
   launch.outer = {"unshare", "--pid", "--fork", "--mount-proc"};
   Running running = start(launch);
   ASSERT_TRUE(beats_.reaches(2));
@@ -235,8 +234,17 @@ TEST_F(Surroundings, as_the_leader_of_a_group_and_session) {
 }
 
 TEST_F(Surroundings, very_long_arguments_arrive_byte_for_byte) {
-  Words extra = {"", "--", "--timeout", "9", "-h", "--receipt=x", "\xff\xfe\x80", "a\nb\tc",
-                 "it's \"q\" $HOME `x` \\", "*", " "};
+  Words extra = {"",
+                 "--",
+                 "--timeout",
+                 "9",
+                 "-h",
+                 "--receipt=x",
+                 "\xff\xfe\x80",
+                 "a\nb\tc",
+                 "it's \"q\" $HOME `x` \\",
+                 "*",
+                 " "};
   for (int i = 0; i < 13; ++i) extra.push_back(std::string(131000, char('A' + i)));
   // The actor reads no further than its last verb; it hashes all that it got.
   const Words words = Words{actor_binary(), "record:" + path("record"), "exit:0"} + extra;

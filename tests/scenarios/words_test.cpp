@@ -18,10 +18,28 @@ namespace fs = std::filesystem;
 class Words_ : public Scenario {
  protected:
   Launch with_every_option(const Words& command) const {
-    return run({"--timeout", "20", "--stop-file", path("stop-here"), "--expire-file",
-                path("expire-here"), "-C", path(""), "-E", "PASSWORD=hunter2", "--unset", "HOME",
-                "--rlimit", "nofile=100", "--output", path("output-here"), "--output-limit", "9999",
-                "--descendants", "tree", "--signal", "TERM"},
+    return run({"--timeout",
+                "20",
+                "--stop-file",
+                path("stop-here"),
+                "--expire-file",
+                path("expire-here"),
+                "-C",
+                path(""),
+                "-E",
+                "PASSWORD=hunter2",
+                "--unset",
+                "HOME",
+                "--rlimit",
+                "nofile=100",
+                "--output",
+                path("output-here"),
+                "--output-limit",
+                "9999",
+                "--descendants",
+                "tree",
+                "--signal",
+                "TERM"},
                command);
   }
 };
@@ -39,8 +57,8 @@ TEST_F(Pattern, of_any_word_of_ours_or_the_workers_kills_neither_half) {
   }
   for (const std::string& word : words) {
     if (word.find(':') != std::string::npos || word.empty()) continue;  // not one of the verb's
-    const Launch launch = with_every_option(
-        actor({"pkill:KILL:" + word, "pkill:TERM:" + word, "exit:5"}));
+    const Launch launch =
+        with_every_option(actor({"pkill:KILL:" + word, "pkill:TERM:" + word, "exit:5"}));
     Running running = start(in_pid_namespace(launch));
     const Ended ended = running.wait();
     EXPECT_EQ(ended.receipt_bytes, exactly(true, 5, std::nullopt, false))
@@ -81,8 +99,8 @@ TEST_F(CommandLines, of_both_halves_hold_nothing_of_the_workers) {
   ASSERT_TRUE(beats_.reaches(1));
   for (const pid_t pid : {running.guardian(), running.supervisor()}) {
     const std::string line = read_file("/proc/" + std::to_string(pid) + "/cmdline");
-    for (const char* word : {"actor", "beat", "--", "timeout", "receipt", "scene", "hunter2", "20",
-                             "here", "run"}) {
+    for (const char* word :
+         {"actor", "beat", "--", "timeout", "receipt", "scene", "hunter2", "20", "here", "run"}) {
       EXPECT_FALSE(holds(line, word)) << line;
     }
     EXPECT_LT(line.size(), 5000u);
@@ -110,20 +128,19 @@ class Secrets : public Words_ {};
 TEST_F(Secrets, of_our_memory_and_environment_are_not_the_workers_to_read) {
   NEEDS_ROOT();
   // As the same unprivileged user that the worker is.
-  Launch launch = as_user(
-      run({}, {"sh", "-c",
-               "for f in environ mem maps fd/0; do "
-               "cat /proc/$PPID/$f > /dev/null 2>&1 && echo read $f; done; "
-               "ls /proc/$PPID/fd 2>/dev/null | head -c 20; exit 0"}),
-      lonely_uid());
+  Launch launch = as_user(run({}, {"sh", "-c",
+                                   "for f in environ mem maps fd/0; do "
+                                   "cat /proc/$PPID/$f > /dev/null 2>&1 && echo read $f; done; "
+                                   "ls /proc/$PPID/fd 2>/dev/null | head -c 20; exit 0"}),
+                          lonely_uid());
   const Ended ended = end_of(launch);
   EXPECT_EQ(ended.status, 0) << ended.text();
   EXPECT_EQ(ended.out, "");
 }
 
 TEST_F(Secrets, of_the_environment_never_stand_in_a_record) {
-  Launch launch = run({"-E", "TOKEN=swordfish-1"},
-                      actor({"daemon", "[", "beat:1", "]", "await:1", "beat:2"}));
+  Launch launch =
+      run({"-E", "TOKEN=swordfish-1"}, actor({"daemon", "[", "beat:1", "]", "await:1", "beat:2"}));
   launch.environment = Words{"PATH=/usr/bin:/bin", "API_KEY=swordfish-2"};
   Running running = start(launch);
   ASSERT_TRUE(beats_.reaches(2));

@@ -82,8 +82,7 @@ TEST_F(Worker, gets_the_callers_streams) {
 TEST_F(Worker, is_found_on_the_search_path_of_its_own_environment) {
   fs::create_directory(path("bin"));
   fs::create_symlink(actor_binary(), path("bin/findme"));
-  const Ended ended =
-      end_of(run({"-E", "PATH=" + path("bin")}, {"findme", "exit:12"}));
+  const Ended ended = end_of(run({"-E", "PATH=" + path("bin")}, {"findme", "exit:12"}));
   EXPECT_EQ(ended.status, 12) << ended.text();
 }
 
@@ -143,8 +142,8 @@ TEST_F(Worker, has_a_directory_that_does_not_move_our_own_paths) {
 }
 
 TEST_F(Worker, gets_the_variables_that_are_set) {
-  const Json record = recorded({"-E", "ONE=1", "--setenv", "TWO=a=b", "--setenv=EMPTY=", "-E",
-                                "ONE=2", "-E", "ODD=\xff\n"});
+  const Json record = recorded(
+      {"-E", "ONE=1", "--setenv", "TWO=a=b", "--setenv=EMPTY=", "-E", "ONE=2", "-E", "ODD=\xff\n"});
   EXPECT_TRUE(in_environment(record, "ONE=2")) << record.dump();
   EXPECT_FALSE(in_environment(record, "ONE=1")) << "a name stands twice in the environment";
   EXPECT_TRUE(in_environment(record, "TWO=a=b"));
@@ -176,16 +175,16 @@ TEST_F(Worker, starts_from_nothing_where_the_environment_is_cleared) {
 }
 
 TEST_F(Worker, gets_the_limits_and_we_do_not) {
-  const Json record = recorded({"--rlimit", "nofile=50", "--rlimit", "nproc=4000:5000",
-                                "--rlimit=cpu=600:700", "--rlimit", "core=0", "--rlimit",
-                                "stack=unlimited"},
-                               [](Launch launch) {
-                                 launch.in_child = [] {
-                                   limiting(RLIMIT_NOFILE, 500, 1000)();
-                                   limiting(RLIMIT_STACK, 8 << 20, RLIM_INFINITY)();
-                                 };
-                                 return launch;
-                               });
+  const Json record =
+      recorded({"--rlimit", "nofile=50", "--rlimit", "nproc=4000:5000", "--rlimit=cpu=600:700",
+                "--rlimit", "core=0", "--rlimit", "stack=unlimited"},
+               [](Launch launch) {
+                 launch.in_child = [] {
+                   limiting(RLIMIT_NOFILE, 500, 1000)();
+                   limiting(RLIMIT_STACK, 8 << 20, RLIM_INFINITY)();
+                 };
+                 return launch;
+               });
   EXPECT_EQ(record.integers("/limits/nofile")[0], 50) << record.dump();
   EXPECT_EQ(record.integers("/limits/nproc"), (std::vector<int64_t>{4000, 5000}));
   EXPECT_EQ(record.integers("/limits/cpu"), (std::vector<int64_t>{600, 700}));
@@ -202,8 +201,7 @@ TEST_F(Worker, with_limits_that_would_choke_us_is_supervised_all_the_same) {
 }
 
 TEST_F(Worker, runs_out_of_its_cpu_time) {
-  const Ended ended = end_of(
-      run({"--rlimit", "cpu=1"}, {"sh", "-c", "while :; do :; done"}), 60);
+  const Ended ended = end_of(run({"--rlimit", "cpu=1"}, {"sh", "-c", "while :; do :; done"}), 60);
   EXPECT_TRUE(receipt_is(ended, {.codes = {-SIGXCPU, -SIGKILL}}));
 }
 
@@ -290,8 +288,8 @@ TEST_F(WorkersUser, is_set_before_the_directory_is_entered) {
 
 TEST_F(WorkersUser, is_set_after_the_limits) {
   // Raising a hard limit takes root, which the worker is no more when it runs.
-  Launch launch = as_root(run({"--user", "61234", "--rlimit", "nofile=300:400"},
-                              actor({"record:" + path("record")})));
+  Launch launch = as_root(
+      run({"--user", "61234", "--rlimit", "nofile=300:400"}, actor({"record:" + path("record")})));
   launch.in_child = limiting(RLIMIT_NOFILE, 100, 500);
   EXPECT_EQ(end_of(launch).status, 0);
   const Json record = Json::parse(read_file(path("record")));
@@ -308,8 +306,7 @@ TEST_F(WorkersUser, ends_at_the_deadline_as_anybody) {
 }
 
 TEST_F(WorkersUser, cannot_be_changed_without_the_right_to) {
-  const Ended ended =
-      end_of(as_user(run({"--user", "61234"}, actor({"touch:1"})), lonely_uid()));
+  const Ended ended = end_of(as_user(run({"--user", "61234"}, actor({"touch:1"})), lonely_uid()));
   EXPECT_TRUE(receipt_is(ended, {.codes = {std::nullopt}, .error = Error::some}));
   EXPECT_EQ(ended.status, 125);
   EXPECT_EQ(beats_.count(1), 0u);
@@ -321,9 +318,9 @@ TEST_F(Worker, has_no_new_privileges_where_that_is_asked) {
 
 TEST_F(Worker, shaping_works_in_the_bare_form_too) {
   fs::create_directory(path("d"));
-  const Ended ended = end_of(bare({"-C", path("d"), "-E", "X=1", "--rlimit", "core=0",
-                                   "--no-new-privs", "--timeout", "20"},
-                                  actor({"record:" + path("record")})));
+  const Ended ended = end_of(bare(
+      {"-C", path("d"), "-E", "X=1", "--rlimit", "core=0", "--no-new-privs", "--timeout", "20"},
+      actor({"record:" + path("record")})));
   EXPECT_EQ(ended.receipt_bytes, exactly(true, 0, std::nullopt, false)) << ended.err;
   const Json record = Json::parse(read_file(path("record")));
   EXPECT_EQ(record.text("/cwd"), path("d"));
@@ -334,9 +331,9 @@ TEST_F(Worker, keeps_everything_behind_its_name_to_itself) {
   // After the command nothing is an option of ours, with and without `--`.
   const Words script = {"--timeout", "5", "--help", "--", "-s"};
   for (const bool dashes : {true, false}) {
-    Launch launch = plain(Words{"--receipt", path("receipt.json")} +
-                          (dashes ? Words{"--"} : Words{}) +
-                          Words{actor_binary(), "record:" + path("record"), "exit:5"} + script);
+    Launch launch =
+        plain(Words{"--receipt", path("receipt.json")} + (dashes ? Words{"--"} : Words{}) +
+              Words{actor_binary(), "record:" + path("record"), "exit:5"} + script);
     launch.form = Form::bare;
     launch.receipt = path("receipt.json");
     EXPECT_EQ(end_of(launch).receipt_bytes, exactly(true, 5, std::nullopt, false));

@@ -1,6 +1,6 @@
-// Storms: a fork bomb of a thousand, chains that fork, leave their session and exit, for ever. With a
-// means that is atomic against forks every run must be confirmed, in less than two seconds after the
-// KILL, and nothing may beat afterwards; without one nothing false may be claimed.
+// Storms: a fork bomb of a thousand, chains that fork, leave their session and exit, for ever. With
+// a means that is atomic against forks every run must be confirmed, in less than two seconds after
+// the KILL, and nothing may beat afterwards; without one nothing false may be claimed.
 #include <signal.h>
 
 #include <cstdlib>
@@ -41,8 +41,14 @@ class Storms : public Scenario {
 
   // Hides the control groups, so that quietus has none to use.
   static Launch without_cgroups(Launch launch) {
-    launch.inner = Words{"unshare", "--mount", "--propagation", "private", "sh", "-ec",
-                         "mount -t tmpfs none /sys/fs/cgroup; exec \"$@\"", "sh"} +
+    launch.inner = Words{"unshare",
+                         "--mount",
+                         "--propagation",
+                         "private",
+                         "sh",
+                         "-ec",
+                         "mount -t tmpfs none /sys/fs/cgroup; exec \"$@\"",
+                         "sh"} +
                    launch.inner;
     return launch;
   }
@@ -92,8 +98,8 @@ class Storms : public Scenario {
       running.release();
       clear_records();
     }
-    std::cout << storm.name << ": confirmed " << confirmed << " of " << runs()
-              << ", slowest end " << slowest << " s after the KILL\n";
+    std::cout << storm.name << ": confirmed " << confirmed << " of " << runs() << ", slowest end "
+              << slowest << " s after the KILL\n";
   }
 
   Launch as_somebody(Launch launch) const { return as_user(std::move(launch), lonely_uid()); }
@@ -105,9 +111,7 @@ class StormWithShield : public Storms {
     NEEDS_ROOT();
     NEEDS(has_signal_scope(), "Landlock signal scope");
   }
-  void as_root(const Storm& storm) {
-    weather(storm, {"--shield"}, Promise::confirmed, "shield");
-  }
+  void as_root(const Storm& storm) { weather(storm, {"--shield"}, Promise::confirmed, "shield"); }
   void as_a_user(const Storm& storm) {
     weather(storm, {"--shield"}, Promise::confirmed, "shield",
             [this](Launch launch) { return as_somebody(launch); });
@@ -152,8 +156,7 @@ class StormWithNothing : public Storms {
     weather(storm, {}, promise, nullptr, without_cgroups);
   }
   void as_a_user(const Storm& storm, Promise promise) {
-    weather(storm, {}, promise, nullptr,
-            [this](Launch launch) { return as_somebody(launch); });
+    weather(storm, {}, promise, nullptr, [this](Launch launch) { return as_somebody(launch); });
   }
 };
 
@@ -178,8 +181,8 @@ TEST_F(StormAgainstUs, a_shielded_supervisor_killed_in_a_storm_leaves_nothing) {
       NEEDS(pen.holds(), "pids controller that can be written");
       const uint64_t before = beats_.count(1);
       Launch launch = in_pid_namespace(
-          run({"--shield", "-k", "4"}, {actor_binary(), "bound:12000", "beats:" + beats_.path(),
-                                        "hop:32:1", "hold"}));
+          run({"--shield", "-k", "4"},
+              {actor_binary(), "bound:12000", "beats:" + beats_.path(), "hop:32:1", "hold"}));
       launch.in_child = pen.enter();
       Running running = start(launch);
       ASSERT_TRUE(beats_.reaches(1, before + 500));
