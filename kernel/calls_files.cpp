@@ -7,6 +7,7 @@
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 
@@ -115,18 +116,39 @@ Result<Unit> write_file(Gate& gate, const char* path, std::string_view bytes) {
   return write_all(gate, file->get(), bytes);
 }
 
+namespace {
+
+// poll(2) says POLLNVAL for numbers that are not open, a few hundred at a call.
+Result<Unit> close_what_poll_knows(Gate& gate, int lowest) {
+  constexpr int kBlock = 512;
+  constexpr std::uint64_t kHighest = 1 << 20;  // what the usual hard limit allows
+  std::uint64_t limit[2] = {kHighest, kHighest};
+  (void)call(gate, "prlimit64", SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, limit);
+  const int end = static_cast<int>(std::min(limit[0], kHighest));
+  for (int from = lowest; from < end; from += kBlock) {
+    pollfd block[kBlock];
+    int count = 0;
+    for (int fd = from; fd < std::min(end, from + kBlock); ++fd) {
+      block[count++] = {.fd = fd, .events = 0, .revents = 0};
+    }
+    const auto known = poll(gate, {block, static_cast<std::size_t>(count)}, Span::zero());
+    for (int at = 0; at < count; ++at) {
+      if (!known || block[at].revents != POLLNVAL) (void)close_now(gate, block[at].fd);
+    }
+  }
+  return Unit{};
+}
+
+}  // namespace
+
 Result<Unit> close_from(Gate& gate, int lowest) {
   const auto closed = call(gate, "close_range", SYS_close_range, lowest, ~0u, 0);
   if (closed || !missing(closed.error())) return unit(closed);
 
-  // Kernels before 5.9. Never "every number up to the limit", which may be a billion: what /proc
-  // lists, and where there is no /proc, the numbers that are in use in practice.
+  // Kernels before 5.9. Never a close for every number up to the limit, which may be a billion:
+  // what /proc lists, and where there is no /proc, what poll knows to be open.
   auto listing = open(gate, "/proc/self/fd", O_RDONLY | O_DIRECTORY);
-  if (!listing) {
-    constexpr int kUsualNumbers = 1024;
-    for (int fd = lowest; fd < kUsualNumbers; ++fd) (void)close_now(gate, fd);
-    return Unit{};
-  }
+  if (!listing) return close_what_poll_knows(gate, lowest);
   // Closing while listing is safe: the listing goes by number.
   return for_each_number(gate, listing->get(), [&](int fd) {
     if (fd >= lowest && fd != listing->get()) (void)close_now(gate, fd);
@@ -267,8 +289,7 @@ Result<UniqueFd> inotify(Gate& gate) {
 }
 
 Result<int> watch_directory(Gate& gate, int inotify, const char* path) {
-  constexpr unsigned kEvents =
-      IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+  constexpr unsigned kEvents = IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
   return number(call(gate, "inotify_add_watch", SYS_inotify_add_watch, inotify, path, kEvents));
 }
 
@@ -290,7 +311,7 @@ Result<void*> map_shared(Gate& gate, std::size_t bytes) {
 Result<int> poll(Gate& gate, std::span<pollfd> fds, std::optional<Span> timeout) {
   const timespec limit = to_timespec(timeout.value_or(Span{}));
   return number(once(gate, "ppoll", SYS_ppoll, fds.data(), fds.size(), timeout ? &limit : nullptr,
-              nullptr, sizeof(std::uint64_t)));
+                     nullptr, sizeof(std::uint64_t)));
 }
 
 Result<Unit> change_directory(Gate& gate, const char* path) {
@@ -302,8 +323,8 @@ Result<Unit> mount_private_root(Gate& gate) {
 }
 
 Result<Unit> mount_proc(Gate& gate) {
-  return done(gate, "mount", SYS_mount, "proc", "/proc", "proc",
-                   MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
+  return done(gate, "mount", SYS_mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+              nullptr);
 }
 
 }  // namespace quietus::sys
