@@ -15,6 +15,7 @@
 #include "session/verbs.hpp"
 #include "supervisor/descriptors.hpp"
 #include "supervisor/guardian.hpp"
+#include "supervisor/launch.hpp"
 
 namespace {
 
@@ -49,6 +50,8 @@ int launch(sys::Gate& gate, CommandLine& line, int parent) {
       return print(gate, 2, text, kExitUsage);
     }
     line.options.worker.argv = std::move(record->argv);
+    const std::string outer = take_marker(record->environment);
+    if (!outer.empty()) line.options.worker.outer_marker = outer;
     line.options.worker.environment = std::move(record->environment);
   }
   settle_descriptors(gate);

@@ -32,7 +32,8 @@ class Sweep {
     for (const sys::StatRow& row : *rows) {
       if (row.pid == self_ || row.state == 'Z' || !marked(row.pid)) continue;
       ours.push_back(&row);
-      sessions.push_back(row.sid);
+      // A session that this PID namespace cannot see has the number 0, as strangers' sessions have.
+      if (row.sid > 0) sessions.push_back(row.sid);
     }
     for (const sys::StatRow& row : *rows) {
       const bool shares = std::ranges::count(sessions, row.sid) != 0;

@@ -66,6 +66,18 @@ bool carries_marker(std::string_view environment, std::string_view id) {
   return false;
 }
 
+std::string take_marker(std::vector<std::string>& environment) {
+  std::string outer;
+  std::erase_if(environment, [&](const std::string& entry) {
+    const std::string_view text = entry;
+    const bool ours = text.starts_with(kMarker) && text.size() > kMarker.size() &&
+                      text[kMarker.size()] == '=';
+    if (ours) outer = text.substr(kMarker.size() + 1);
+    return ours;
+  });
+  return outer;
+}
+
 std::vector<std::string> program_candidates(std::string_view name,
                                             const std::vector<std::string>& environment) {
   if (name.empty() || name.find('/') != std::string_view::npos) return {std::string(name)};

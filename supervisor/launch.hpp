@@ -19,6 +19,9 @@ inline constexpr std::string_view kMarker = "QUIETUS_SESSION";
 // Whether the environment block (NAME=VALUE, each ended by a NUL) carries this ID in its marker.
 bool carries_marker(std::string_view environment, std::string_view id);
 
+// Takes our marker out of an environment: those around us, for Worker::outer_marker.
+std::string take_marker(std::vector<std::string>& environment);
+
 // The paths that execvp(3) would try for this name with this environment.
 std::vector<std::string> program_candidates(std::string_view name,
                                             const std::vector<std::string>& environment);

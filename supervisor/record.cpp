@@ -149,6 +149,16 @@ std::string how_it_ended(const Outcome& outcome) {
   return text;
 }
 
+// A worker of our user may have closed the session's directory to its owner; we hold it open, and
+// give the owner back what the protocol needs.
+void keep_directory_usable(sys::Gate& gate, int directory) {
+  constexpr unsigned kOwnerAll = 0700;
+  if (directory == kWorkingDirectory) return;
+  const auto status = sys::fstat(gate, directory);
+  if (!status || (status->st_mode & kOwnerAll) == kOwnerAll) return;
+  (void)sys::change_mode(gate, directory, (status->st_mode & 07777) | kOwnerAll);
+}
+
 void add_line(std::string& message, std::string_view line) {
   message += "quietus: ";
   message += line;
@@ -186,6 +196,7 @@ Conclusion conclude(sys::Gate& gate, const Options& options, Outcome& outcome,
                     std::string_view token, Herald* herald) {
   Conclusion conclusion;
   Records records = Records::written;
+  keep_directory_usable(gate, options.control.directory);
   if (outcome.wall_end_ns == 0) {
     // Nothing was started, so nobody has looked at the clock since.
     outcome.wall_end_ns = sys::wall_clock_ns(gate);
