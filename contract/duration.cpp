@@ -14,10 +14,10 @@ constexpr long kExponentCap = 100000;
 constexpr int kSignificantDigits = 19;
 
 struct Decimal {
-  std::uint64_t digits = 0;   // the first significant digits
-  long exponent = 0;          // value = digits * 10^exponent
-  long scientific = 0;        // exponent of the first significant digit
-  std::string_view rest;      // what follows the number
+  std::uint64_t digits = 0;  // the first significant digits
+  long exponent = 0;         // value = digits * 10^exponent
+  long scientific = 0;       // exponent of the first significant digit
+  std::string_view rest;     // what follows the number
 };
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -28,12 +28,12 @@ struct Ending {
 // Why supervision ended. The first cause wins.
 enum class Cause {
   unknown,
-  exited,             // the worker ended by itself
+  exited,  // the worker ended by itself
   deadline,
-  stop,               // asked by a signal or the stop file
-  expire,             // the expire file: the deadline has come
-  lease,              // the controller's lease ran out
-  parent_gone,        // --die-with-parent
+  stop,         // asked by a signal or the stop file
+  expire,       // the expire file: the deadline has come
+  lease,        // the controller's lease ran out
+  parent_gone,  // --die-with-parent
   launch_failed,
   supervisor_killed,  // one of our own halves was killed
 };
@@ -42,11 +42,11 @@ std::string_view name(Cause cause);
 // How it is known that nothing is left. Made only by ProcessTree::prove_empty and by a launch that
 // never made a process.
 enum class Proof {
-  no_children_left,      // waitid says ECHILD to a verified subreaper
-  cgroup_unpopulated,    // and, where we are a subreaper, no_children_left as well
+  no_children_left,    // waitid says ECHILD to a verified subreaper
+  cgroup_unpopulated,  // and, where we are a subreaper, no_children_left as well
   pid_namespace_gone,
-  process_group_empty,   // --descendants group
-  kept_by_policy,        // --descendants keep-on-success after exit 0
+  process_group_empty,  // --descendants group
+  kept_by_policy,       // --descendants keep-on-success after exit 0
 };
 std::string_view name(Proof proof);
 
@@ -65,8 +65,8 @@ struct Fallback {
 struct Step {
   std::string_view action;  // terminate, kill-group, kill-all, kill-cgroup, sweep
   int signal = 0;
-  Span at{};                // since supervision began
-  Span until{};             // the last round
+  Span at{};     // since supervision began
+  Span until{};  // the last round
   std::int64_t rounds = 0;
   std::int64_t reached = 0;
 };
@@ -81,10 +81,10 @@ struct Process {
   char state = '?';
   std::uint64_t start_ticks = 0;  // field 22 of proc_pid_stat(5)
   std::string comm;
-  std::string command_line;       // arguments joined by blanks, cut at a limit
+  std::string command_line;  // arguments joined by blanks, cut at a limit
   Span cpu{};
   std::int64_t rss_kib = 0;
-  std::string why;                // why it lives: a survivor's reason, or the policy that kept it
+  std::string why;  // why it lives: a survivor's reason, or the policy that kept it
 };
 
 struct Usage {
@@ -105,19 +105,19 @@ struct Outcome {
   std::vector<Step> steps;
   std::vector<Process> survivors;
   std::vector<Process> kept;
-  std::string policy;           // the --descendants word
+  std::string policy;  // the --descendants word
   std::vector<std::string> notes;
 
   int worker_pid = 0;
-  std::int64_t reaped = 0;      // descendants that were collected, the worker not among them
-  std::int64_t killed = 0;      // of those, the ones that died of SIGKILL
+  std::int64_t reaped = 0;  // descendants that were collected, the worker not among them
+  std::int64_t killed = 0;  // of those, the ones that died of SIGKILL
   Usage worker_usage;
   Usage descendants_usage;
 
   std::int64_t wall_start_ns = 0;  // CLOCK_REALTIME, nanoseconds since the epoch
   std::int64_t wall_end_ns = 0;
   Span worker_ran{};
-  Span cleanup{};               // from the end of the running phase to the proof
+  Span cleanup{};  // from the end of the running phase to the proof
   Span total{};
   std::optional<std::int64_t> output_bytes_cut;
 

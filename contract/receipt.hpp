@@ -13,7 +13,7 @@ struct Receipt {
   bool cleanup_confirmed = false;  // set by a Proof, by nothing else
   std::optional<int> return_code;  // 0..255, or -N for death by signal N; null when not known
   std::optional<std::string> error;
-  bool timed_out = false;          // the deadline, or an expire request; never a stop
+  bool timed_out = false;  // the deadline, or an expire request; never a stop
 };
 
 Receipt receipt_of(const Outcome& outcome);

@@ -135,9 +135,7 @@ std::string report_json(const Outcome& outcome) {
   receipt.return_code ? json.number(*receipt.return_code) : json.null();
   json.key("error");
   receipt.error ? json.text(*receipt.error) : json.null();
-  json.field("timed_out", receipt.timed_out)
-      .field("cause", name(outcome.cause))
-      .key("stop_by");
+  json.field("timed_out", receipt.timed_out).field("cause", name(outcome.cause)).key("stop_by");
   outcome.stop_by.empty() ? json.null() : json.text(outcome.stop_by);
   json.key("proof");
   outcome.proof ? json.text(name(*outcome.proof)) : json.null();

@@ -1,6 +1,6 @@
 // One typed function per system call that the in-sandbox half makes. This is where flags such as
-// O_CLOEXEC, the retry of EINTR and the fallbacks of old kernels live; calls.cpp is the only user of
-// the Gate. All descriptors made here are closed on exec.
+// O_CLOEXEC, the retry of EINTR and the fallbacks of old kernels live; calls.cpp is the only user
+// of the Gate. All descriptors made here are closed on exec.
 #pragma once
 
 #include <cstdint>
@@ -69,8 +69,8 @@ Result<Unit> truncate(Gate& gate, int fd, std::int64_t length);
 Result<Unit> touch(Gate& gate, int fd);  // both times become now
 // flock(2): the lock belongs to the open file, so every copy of the descriptor holds it.
 enum class Lock { shared, exclusive };
-Result<Unit> try_lock(Gate& gate, int fd, Lock kind);          // EAGAIN: held by others
-Result<Unit> wait_for_lock(Gate& gate, int fd, Lock kind);     // without a bound: see the caller
+Result<Unit> try_lock(Gate& gate, int fd, Lock kind);       // EAGAIN: held by others
+Result<Unit> wait_for_lock(Gate& gate, int fd, Lock kind);  // without a bound: see the caller
 Result<Unit> unlock(Gate& gate, int fd);
 Result<Unit> make_directory(Gate& gate, const char* path, unsigned mode);
 Result<Unit> remove_directory(Gate& gate, const char* path);
@@ -83,7 +83,7 @@ Result<UniqueFd> inotify(Gate& gate);
 Result<int> watch_directory(Gate& gate, int inotify, const char* path);
 Result<Unit> random_bytes(Gate& gate, std::span<char> bytes);
 Result<void*> map_shared(Gate& gate, std::size_t bytes);  // anonymous, shared with later children
-Result<Unit> sleep(Gate& gate, Span span);  // only where poll fails
+Result<Unit> sleep(Gate& gate, Span span);                // only where poll fails
 Result<int> poll(Gate& gate, std::span<pollfd> fds, std::optional<Span> timeout);
 
 // --- signals -------------------------------------------------------------------------------
@@ -104,11 +104,11 @@ Result<Unit> signal_pidfd(Gate& gate, int pidfd, int signal);
 
 // --- processes -----------------------------------------------------------------------------
 struct ForkRequest {
-  std::uint64_t namespaces = 0;    // CLONE_NEW*
-  int cgroup = -1;                 // directory of the leaf to be born in, where clone3 serves
+  std::uint64_t namespaces = 0;  // CLONE_NEW*
+  int cgroup = -1;               // directory of the leaf to be born in, where clone3 serves
 };
 struct Forked {
-  int pid;                         // 0 in the child
+  int pid;  // 0 in the child
   bool in_cgroup;
 };
 Result<Forked> fork(Gate& gate, const ForkRequest& request = {});

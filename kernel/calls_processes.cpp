@@ -98,14 +98,15 @@ Result<Unit> become_subreaper(Gate& gate) {
 
 Result<bool> is_subreaper(Gate& gate) {
   int value = 0;
-  const auto got =
-      call(gate, "prctl(PR_GET_CHILD_SUBREAPER)", SYS_prctl, PR_GET_CHILD_SUBREAPER, &value, 0, 0, 0);
+  const auto got = call(gate, "prctl(PR_GET_CHILD_SUBREAPER)", SYS_prctl, PR_GET_CHILD_SUBREAPER,
+                        &value, 0, 0, 0);
   if (!got) return tl::unexpected(got.error());
   return value == 1;
 }
 
 Result<Unit> set_dumpable(Gate& gate, bool dumpable) {
-  return done(gate, "prctl(PR_SET_DUMPABLE)", SYS_prctl, PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0);
+  return done(gate, "prctl(PR_SET_DUMPABLE)", SYS_prctl, PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0,
+              0);
 }
 
 Result<bool> is_dumpable(Gate& gate) {
@@ -137,8 +138,8 @@ Result<int> landlock_abi(Gate& gate) {
 
 Result<Unit> restrict_signals(Gate& gate) {
   const LandlockRulesetAttr rules{0, 0, kLandlockScopeSignal};
-  const auto made = call(gate, "landlock_create_ruleset", SYS_landlock_create_ruleset, &rules,
-                         sizeof rules, 0);
+  const auto made =
+      call(gate, "landlock_create_ruleset", SYS_landlock_create_ruleset, &rules, sizeof rules, 0);
   if (!made) return tl::unexpected(made.error());
   const UniqueFd ruleset(gate, static_cast<int>(*made));
   return done(gate, "landlock_restrict_self", SYS_landlock_restrict_self, ruleset.get(), 0);
@@ -149,9 +150,7 @@ Result<Unit> set_limit(Gate& gate, int resource, std::uint64_t soft, std::uint64
   return done(gate, "prlimit64", SYS_prlimit64, 0, resource, limit, nullptr);
 }
 
-Result<Unit> clear_groups(Gate& gate) {
-  return done(gate, "setgroups", SYS_setgroups, 0, nullptr);
-}
+Result<Unit> clear_groups(Gate& gate) { return done(gate, "setgroups", SYS_setgroups, 0, nullptr); }
 
 Result<Unit> set_gid(Gate& gate, unsigned gid) {
   return done(gate, "setresgid", SYS_setresgid, gid, gid, gid);

@@ -16,8 +16,7 @@ Result<Unit> set_mask(Gate& gate, int how, std::uint64_t bits) {
 
 Result<Unit> set_action(Gate& gate, int signal, std::uintptr_t handler) {
   const KernelSigaction action{handler, 0, 0, 0};
-  return done(gate, "rt_sigaction", SYS_rt_sigaction, signal, &action, nullptr,
-              sizeof action.mask);
+  return done(gate, "rt_sigaction", SYS_rt_sigaction, signal, &action, nullptr, sizeof action.mask);
 }
 
 }  // namespace
@@ -30,15 +29,13 @@ Result<Unit> unblock_all_signals(Gate& gate) { return set_mask(gate, SIG_SETMASK
 
 Result<bool> is_ignored(Gate& gate, int signal) {
   KernelSigaction action{};
-  const auto got = call(gate, "rt_sigaction", SYS_rt_sigaction, signal, nullptr, &action,
-                        sizeof action.mask);
+  const auto got =
+      call(gate, "rt_sigaction", SYS_rt_sigaction, signal, nullptr, &action, sizeof action.mask);
   if (!got) return tl::unexpected(got.error());
   return action.handler == kSigIgnore;
 }
 
-Result<Unit> reset_signal(Gate& gate, int signal) {
-  return set_action(gate, signal, kSigDefault);
-}
+Result<Unit> reset_signal(Gate& gate, int signal) { return set_action(gate, signal, kSigDefault); }
 
 Result<Unit> ignore_signal(Gate& gate, int signal) { return set_action(gate, signal, kSigIgnore); }
 

@@ -11,8 +11,7 @@ class UniqueFd {
  public:
   UniqueFd() = default;
   UniqueFd(Gate& gate, int fd) : gate_(&gate), fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept
-      : gate_(other.gate_), fd_(std::exchange(other.fd_, -1)) {}
+  UniqueFd(UniqueFd&& other) noexcept : gate_(other.gate_), fd_(std::exchange(other.fd_, -1)) {}
   UniqueFd& operator=(UniqueFd&& other) noexcept {
     if (this != &other) {
       reset();

@@ -119,8 +119,7 @@ Process describe(Gate& gate, const StatRow& row) {
     process.uid = parse_effective_uid(*status).value_or(-1);
     process.rss_kib = parse_status_size(*status, "VmRSS").value_or(0);
   }
-  const auto line =
-      read_file(gate, proc_path(row.pid, "cmdline").c_str(), kCommandLineLimit + 1);
+  const auto line = read_file(gate, proc_path(row.pid, "cmdline").c_str(), kCommandLineLimit + 1);
   if (line) process.command_line = printable_command_line(*line, kCommandLineLimit);
   return process;
 }

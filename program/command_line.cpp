@@ -45,11 +45,16 @@ struct VerbWord {
 };
 
 constexpr VerbWord kVerbs[] = {
-    {"run", Verb::supervise, kRun},          {"launch", Verb::launch, kLaunch},
-    {"stop", Verb::stop, kStop},             {"wait", Verb::wait, kWait},
-    {"status", Verb::status, kStatus},       {"create", Verb::create, kOtherSession},
-    {"expire", Verb::expire, kOtherSession}, {"renew", Verb::renew, kOtherSession},
-    {"remove", Verb::remove, kOtherSession}, {"probe", Verb::probe, kProbe},
+    {"run", Verb::supervise, kRun},
+    {"launch", Verb::launch, kLaunch},
+    {"stop", Verb::stop, kStop},
+    {"wait", Verb::wait, kWait},
+    {"status", Verb::status, kStatus},
+    {"create", Verb::create, kOtherSession},
+    {"expire", Verb::expire, kOtherSession},
+    {"renew", Verb::renew, kOtherSession},
+    {"remove", Verb::remove, kOtherSession},
+    {"probe", Verb::probe, kProbe},
     {"doctor", Verb::doctor, kDoctor},
 };
 constexpr VerbWord kBareForm{"", Verb::supervise, kBare};
@@ -60,7 +65,7 @@ class Parser {
          std::span<const std::string_view> environment)
       : verb_(verb), arguments_(arguments), environment_(environment) {
     line_.verb = verb.verb;
-    line_.options.form = verb.bit == kBare   ? Form::bare
+    line_.options.form = verb.bit == kBare  ? Form::bare
                          : verb.bit == kRun ? Form::run
                                             : Form::launch;
   }
@@ -174,8 +179,7 @@ class Parser {
         const auto policy = parse_descendants(value);
         return policy ? choose(spec, *policy) : broken(spec, value, policy.error());
       }
-      case OptionId::output_limit:
-        return store(spec, value, parse_size(value), to.output_limit);
+      case OptionId::output_limit: return store(spec, value, parse_size(value), to.output_limit);
       case OptionId::user: return store(spec, value, parse_user(value), to.worker.user);
       case OptionId::rlimit: return add_limit(spec, value);
       case OptionId::setenv:
@@ -242,7 +246,8 @@ class Parser {
     const bool set = spec.id == OptionId::setenv;
     const bool has_equals = value.find('=') != std::string_view::npos;
     if (variable_name(value).empty() || (!set && has_equals)) {
-      return broken(spec, value, set ? "NAME=VALUE or NAME, with a name" : "the name of a variable");
+      return broken(spec, value,
+                    set ? "NAME=VALUE or NAME, with a name" : "the name of a variable");
     }
     (set ? set_ : unset_).push_back(value);
     return {};
@@ -287,8 +292,9 @@ class Parser {
                    quoted(arguments_.front()));
     }
     if (!set_.empty() || !unset_.empty() || clear_environment_) {
-      return wrong("argument --command-fd: brings the environment, so -E, --unset and --clear-env "
-                   "must not be given");
+      return wrong(
+          "argument --command-fd: brings the environment, so -E, --unset and --clear-env "
+          "must not be given");
     }
     fill_environment();  // for the marker of those around us
     return {};
@@ -326,7 +332,8 @@ class Parser {
     for (const std::string_view entry : environment_) {
       if (variable_name(entry) == kMarker) {
         // The chain of those around us is passed on by the launch, with our own link.
-        line_.options.worker.outer_marker = entry.substr(std::min(kMarker.size() + 1, entry.size()));
+        line_.options.worker.outer_marker =
+            entry.substr(std::min(kMarker.size() + 1, entry.size()));
         continue;
       }
       const bool passed_on = named(set_, entry) && is_bare_name(entry);

@@ -32,11 +32,11 @@ struct CommandLine {
     version_json,
   };
   Verb verb = Verb::supervise;
-  Options options;             // of supervise and launch
-  SessionRequest session;      // of the session's verbs
-  bool detach = false;         // launch
+  Options options;         // of supervise and launch
+  SessionRequest session;  // of the session's verbs
+  bool detach = false;     // launch
   std::optional<int> command_fd;
-  std::string_view help_for;   // help: the verb's word; empty: the program
+  std::string_view help_for;  // help: the verb's word; empty: the program
 };
 
 // One line for stderr, without the program's name: option, value and rule.

@@ -65,8 +65,8 @@ enum VerbSet : unsigned {
 
 struct OptionSpec {
   OptionId id;
-  std::string_view name;   // without the dashes
-  char letter;             // 0: none
+  std::string_view name;  // without the dashes
+  char letter;            // 0: none
   Takes takes;
   std::string_view value;  // how help calls it
   std::string_view help;   // lines separated by '\n'

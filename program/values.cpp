@@ -16,11 +16,11 @@ struct Resource {
 };
 
 constexpr Resource kResources[] = {
-    {"as", RLIMIT_AS},           {"core", RLIMIT_CORE},     {"cpu", RLIMIT_CPU},
-    {"data", RLIMIT_DATA},       {"fsize", RLIMIT_FSIZE},   {"locks", RLIMIT_LOCKS},
+    {"as", RLIMIT_AS},           {"core", RLIMIT_CORE},         {"cpu", RLIMIT_CPU},
+    {"data", RLIMIT_DATA},       {"fsize", RLIMIT_FSIZE},       {"locks", RLIMIT_LOCKS},
     {"memlock", RLIMIT_MEMLOCK}, {"msgqueue", RLIMIT_MSGQUEUE}, {"nice", RLIMIT_NICE},
-    {"nofile", RLIMIT_NOFILE},   {"nproc", RLIMIT_NPROC},   {"rss", RLIMIT_RSS},
-    {"rtprio", RLIMIT_RTPRIO},   {"rttime", RLIMIT_RTTIME}, {"sigpending", RLIMIT_SIGPENDING},
+    {"nofile", RLIMIT_NOFILE},   {"nproc", RLIMIT_NPROC},       {"rss", RLIMIT_RSS},
+    {"rtprio", RLIMIT_RTPRIO},   {"rttime", RLIMIT_RTTIME},     {"sigpending", RLIMIT_SIGPENDING},
     {"stack", RLIMIT_STACK},
 };
 
@@ -75,8 +75,7 @@ Parsed<ResourceLimit> parse_limit(std::string_view text) {
   const std::string_view values = text.substr(equals + 1);
   const std::size_t colon = values.find(':');
   const auto soft = limit_value(values.substr(0, colon));
-  const auto hard =
-      colon == std::string_view::npos ? soft : limit_value(values.substr(colon + 1));
+  const auto hard = colon == std::string_view::npos ? soft : limit_value(values.substr(colon + 1));
   if (!soft || !hard || *soft > *hard) return tl::unexpected(kRule);
   for (const Resource& known : kResources) {
     if (known.name == name) return ResourceLimit{known.number, *soft, *hard};

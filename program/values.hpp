@@ -16,8 +16,8 @@ using Parsed = tl::expected<T, std::string_view>;
 
 Parsed<int> parse_signal(std::string_view text);
 Parsed<Descendants> parse_descendants(std::string_view text);
-Parsed<std::uint64_t> parse_size(std::string_view text);        // bytes, 1 to 1 GiB
-Parsed<ResourceLimit> parse_limit(std::string_view text);       // NAME=SOFT[:HARD]
-Parsed<User> parse_user(std::string_view text);                 // UID[:GID]
+Parsed<std::uint64_t> parse_size(std::string_view text);   // bytes, 1 to 1 GiB
+Parsed<ResourceLimit> parse_limit(std::string_view text);  // NAME=SOFT[:HARD]
+Parsed<User> parse_user(std::string_view text);            // UID[:GID]
 
 }  // namespace quietus

@@ -32,7 +32,8 @@ class SessionDirectory {
   // By its claim, or by what only a launch writes: a claim can be replaced.
   [[nodiscard]] bool was_launched(sys::Gate& gate) const;
   // What the cgroup leaf of this launch is called: by the claim, since a directory's number is used
-  // again at once by the next one, and a leaf that an earlier session left proves nothing of a later.
+  // again at once by the next one, and a leaf that an earlier session left proves nothing of a
+  // later.
   [[nodiscard]] std::string leaf(sys::Gate& gate) const;
   // The receipt's text, if there is one that is a regular file of sensible size.
   [[nodiscard]] std::optional<std::string> receipt(sys::Gate& gate) const;

@@ -61,8 +61,8 @@ class Launch {
       return complain(gate_, kExitFailed, "nothing started: cannot reserve the receipt",
                       reserved.error(), path);
     }
-    const auto made = sys::make_symlink(gate_, kClaimedByLaunch, directory_->fd(),
-                                        directory_->files().claim);
+    const auto made =
+        sys::make_symlink(gate_, kClaimedByLaunch, directory_->fd(), directory_->files().claim);
     if (made) return kExitSuccess;
     (void)sys::unlink_at(gate_, directory_->fd(), options_.control.reserved.c_str());
     if (made.error().code == EEXIST) return already(directory_->claim(gate_));
@@ -71,9 +71,9 @@ class Launch {
   }
 
   int already(Claim claim) {
-    return nothing_started(gate_, directory_->path(),
-                           claim == Claim::stop ? "it was stopped before the launch"
-                                                : "it is claimed already");
+    return nothing_started(
+        gate_, directory_->path(),
+        claim == Claim::stop ? "it was stopped before the launch" : "it is claimed already");
   }
 
   // A full disk must not cost the receipt: its space is taken before anything runs.
@@ -133,10 +133,11 @@ class Launch {
     const auto got = ready.revents != 0 ? sys::read(gate_, ready_in.get(), {&code, 1})
                                         : sys::Result<std::size_t>(0);
     const int exit_code = got && *got == 1 ? static_cast<int>(static_cast<unsigned char>(code))
-                                            : static_cast<int>(kExitFailed);
+                                           : static_cast<int>(kExitFailed);
     if (exit_code == kExitSuccess) return kExitSuccess;
-    return complain(gate_, exit_code, "the command was not started: see '" +
-                                          control_path(directory_->files().receipt) + "'");
+    return complain(
+        gate_, exit_code,
+        "the command was not started: see '" + control_path(directory_->files().receipt) + "'");
   }
 
   // Without a guardian nobody else would write the receipt.
@@ -178,8 +179,7 @@ int create_session(sys::Gate& gate, const SessionRequest& request) {
   // Repeated after a lost answer: still unclaimed, it is as good as new.
   const auto there = SessionDirectory::open(gate, request.directory, request.files);
   if (there && there->claim(gate) == Claim::none) return kExitSuccess;
-  return complain(gate, kExitFailed, "cannot create the session", made.error(),
-                  request.directory);
+  return complain(gate, kExitFailed, "cannot create the session", made.error(), request.directory);
 }
 
 int launch_session(sys::Gate& gate, const LaunchRequest& request, int parent) {

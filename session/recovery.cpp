@@ -56,8 +56,8 @@ class Sweep {
     const auto held = sys::open_pidfd(gate_, row.pid);
     const auto again = sys::read_stat(gate_, row.pid);
     if (!again || again->start_ticks != row.start_ticks) return false;
-    const auto sent = held ? sys::signal_pidfd(gate_, held->get(), SIGKILL)
-                           : sys::kill(gate_, row.pid, SIGKILL);
+    const auto sent =
+        held ? sys::signal_pidfd(gate_, held->get(), SIGKILL) : sys::kill(gate_, row.pid, SIGKILL);
     return sent.has_value();
   }
 

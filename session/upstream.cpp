@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Span kLook = 50ms;        // only where there is no pidfd, or nothing yet to hold
-constexpr Span kClaimToPid = 2s;    // between the two a shell does nothing but write a number
+constexpr Span kLook = 50ms;      // only where there is no pidfd, or nothing yet to hold
+constexpr Span kClaimToPid = 2s;  // between the two a shell does nothing but write a number
 constexpr std::size_t kSmallFile = 4096;
 constexpr std::size_t kCommandLine = std::size_t{2} << 20;
 
@@ -25,8 +25,8 @@ struct PidFile {
 };
 
 std::optional<PidFile> read_pid_file(sys::Gate& gate, const SessionDirectory& directory) {
-  auto file = sys::open_at(gate, directory.fd(), directory.files().pid,
-                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  auto file =
+      sys::open_at(gate, directory.fd(), directory.files().pid, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!file) return std::nullopt;
   char text[32];
   const auto got = sys::read(gate, file->get(), text);
@@ -46,8 +46,7 @@ bool started_before(sys::Gate& gate, const sys::StatRow& row, std::int64_t wall_
   constexpr std::int64_t kToleranceNs = 1000000000;  // the wall clock may have been set a little
   const auto uptime = sys::uptime(gate);
   if (!uptime) return false;
-  const std::int64_t age =
-      uptime->count() - static_cast<std::int64_t>(row.start_ticks) * kTickNs;
+  const std::int64_t age = uptime->count() - static_cast<std::int64_t>(row.start_ticks) * kTickNs;
   return sys::wall_clock_ns(gate) - age <= wall_ns + kToleranceNs;
 }
 
@@ -78,8 +77,7 @@ bool await_end(sys::Gate& gate, const sys::StatRow& row, const sys::UniqueFd& he
 UpstreamStop stop_upstream(sys::Gate& gate, const SessionDirectory& directory, Deadline deadline) {
   UpstreamStop result;
   std::optional<PidFile> named = read_pid_file(gate, directory);
-  const Deadline soon =
-      earlier(deadline, Deadline::after(sys::now(gate), kClaimToPid));
+  const Deadline soon = earlier(deadline, Deadline::after(sys::now(gate), kClaimToPid));
   while (!named && !soon.passed(sys::now(gate))) {
     if ((result.receipt = directory.receipt(gate))) return result;
     (void)sys::sleep(gate, kLook);
@@ -102,8 +100,7 @@ UpstreamStop stop_upstream(sys::Gate& gate, const SessionDirectory& directory, D
   return result;
 }
 
-UpstreamStop wait_for_named(sys::Gate& gate, const SessionDirectory& directory,
-                            Deadline deadline) {
+UpstreamStop wait_for_named(sys::Gate& gate, const SessionDirectory& directory, Deadline deadline) {
   UpstreamStop result;
   for (const NamedHalf& half : read_identity(gate, directory).halves) {
     const auto held = sys::open_pidfd(gate, half.pid);

@@ -21,7 +21,6 @@ struct UpstreamStop {
 UpstreamStop stop_upstream(sys::Gate& gate, const SessionDirectory& directory, Deadline deadline);
 
 // Waits for both processes that supervisor.id names.
-UpstreamStop wait_for_named(sys::Gate& gate, const SessionDirectory& directory,
-                            Deadline deadline);
+UpstreamStop wait_for_named(sys::Gate& gate, const SessionDirectory& directory, Deadline deadline);
 
 }  // namespace quietus

@@ -42,8 +42,7 @@ int wait_for_session(sys::Gate& gate, const SessionRequest& request) {
     return complain(gate, kExitFailed, "cannot wait", directory.error(), request.directory);
   }
   const Moment start = sys::now(gate);
-  const Deadline deadline =
-      request.timeout ? Deadline::after(start, *request.timeout) : Deadline{};
+  const Deadline deadline = request.timeout ? Deadline::after(start, *request.timeout) : Deadline{};
   const auto unknown = [&](std::string_view why) {
     return complain(gate, kExitFailed,
                     "outcome of '" + request.directory + "' is not known: " + std::string(why));

@@ -36,8 +36,9 @@ struct LaunchMessage {
 };
 
 // Where the child says what went wrong: in memory that is shared with both halves, so that nothing
-// can be lost on the way. If it was lost, the child's own exit code would be taken for the worker's.
-// To be read when the launch pipe has ended, or the child has: no message, and the program runs.
+// can be lost on the way. If it was lost, the child's own exit code would be taken for the
+// worker's. To be read when the launch pipe has ended, or the child has: no message, and the
+// program runs.
 class LaunchBoard {
  public:
   static sys::Result<LaunchBoard*> create(sys::Gate& gate);
@@ -51,8 +52,8 @@ class LaunchBoard {
 
 struct ChildPlan {
   LaunchBoard* board = nullptr;
-  const char* cgroup_procs = nullptr;        // join by hand: clone3 could not
-  const char* cgroup_leaf = nullptr;         // its directory
+  const char* cgroup_procs = nullptr;  // join by hand: clone3 could not
+  const char* cgroup_leaf = nullptr;   // its directory
   bool shield = false;
   std::span<const ResourceLimit> limits;
   bool change_user = false;
@@ -60,10 +61,10 @@ struct ChildPlan {
   unsigned uid = 0;
   const char* directory = nullptr;
   bool no_new_privileges = false;
-  int output = -1;                           // becomes descriptors 1 and 2
-  int input = -1;                            // becomes descriptor 0
-  SignalSet ignored;                         // dispositions to set back to the default
-  const char* const* candidates = nullptr;   // paths to try, ended by null
+  int output = -1;                          // becomes descriptors 1 and 2
+  int input = -1;                           // becomes descriptor 0
+  SignalSet ignored;                        // dispositions to set back to the default
+  const char* const* candidates = nullptr;  // paths to try, ended by null
   const char* const* argv = nullptr;
   const char* const* environment = nullptr;
   const char* const* plain_environment = nullptr;  // the same without our marker

@@ -141,9 +141,9 @@ class Guardian {
     const int directory = options_.control.directory;
     // A path of the user's may be a link; in a session's directory one can only be a trap.
     const int follow = directory == kWorkingDirectory ? 0 : O_NOFOLLOW;
-    auto file = sys::open_at(gate_, directory, options_.output.c_str(),
-                             O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | follow,
-                             kOutputMode);
+    auto file =
+        sys::open_at(gate_, directory, options_.output.c_str(),
+                     O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | follow, kOutputMode);
     if (!file) return tl::unexpected(file.error());
     if (const auto done = sys::set_appending(gate_, file->get()); !done) return done;
     if (options_.output_limit) {
@@ -159,8 +159,8 @@ class Guardian {
 
   // By itself, where it can be had, for the ends that keep nothing; see cgroup.hpp.
   void make_cgroup() {
-    const bool wanted = options_.descendants == Descendants::tree && !options_.isolate &&
-                        !inherited_.shield;
+    const bool wanted =
+        options_.descendants == Descendants::tree && !options_.isolate && !inherited_.shield;
     if (!wanted) return;
     const std::string& leaf = options_.control.leaf;
     auto made = Cgroup::create(gate_, leaf.empty() ? inherited_.token : leaf);
@@ -330,8 +330,8 @@ class Guardian {
     return code;
   }
 
-  // Only when it has ended are its children ours. Our child until it is collected: the number is its
-  // own.
+  // Only when it has ended are its children ours. Our child until it is collected: the number is
+  // its own.
   bool make_sure_that_it_is_gone() {
     if (supervisor_status_->kind != sys::Waited::Kind::none) return true;
     (void)sys::kill(gate_, supervisor_, SIGKILL);
@@ -366,8 +366,7 @@ class Guardian {
   }
 
   bool receipt_is_the_announced_one() {
-    const auto there =
-        sys::lstat_at(gate_, options_.control.directory, options_.receipt.c_str());
+    const auto there = sys::lstat_at(gate_, options_.control.directory, options_.receipt.c_str());
     return there && static_cast<std::uint64_t>(there->st_ino) == recording_->inode &&
            static_cast<std::uint64_t>(there->st_dev) == recording_->device;
   }

@@ -9,8 +9,7 @@ Ladder::Ladder(const Patience& patience, Moment launched)
 Ladder::Action Ladder::on(Event event, Moment now) {
   if (settled()) return Action::none;
   switch (event) {
-    case Event::tick:
-      return wake_.passed(now) ? out_of_time(now) : Action::none;
+    case Event::tick: return wake_.passed(now) ? out_of_time(now) : Action::none;
     case Event::stop:
       if (state_ != State::running) return Action::none;
       return enter(State::grace, Deadline::after(now, cleanup_), Action::terminate);
@@ -23,8 +22,7 @@ Ladder::Action Ladder::on(Event event, Moment now) {
       // Also after a KILL: its group is killed once more, while the zombie still holds the number.
       return enter(State::draining, Deadline::after(now, cleanup_), Action::kill);
     }
-    case Event::quiet:
-      return enter(State::settled, Deadline{}, Action::none);
+    case Event::quiet: return enter(State::settled, Deadline{}, Action::none);
   }
   return Action::none;
 }
@@ -34,9 +32,7 @@ Ladder::Action Ladder::on(Event event, Moment now) {
 Ladder::Action Ladder::out_of_time(Moment now) {
   const Deadline phase = Deadline::after(now, cleanup_);
   switch (state_) {
-    case State::running:
-      overran_ = true;
-      return enter(State::grace, phase, Action::terminate);
+    case State::running: overran_ = true; return enter(State::grace, phase, Action::terminate);
     case State::grace: return enter(State::reaping, phase, Action::kill);
     case State::reaping: return enter(State::draining, phase, Action::kill);
     case State::draining: return enter(State::settled, Deadline{}, Action::give_up);

@@ -20,17 +20,17 @@ class Ladder {
  public:
   enum class State { running, grace, reaping, draining, settled };
   enum class Event {
-    tick,          // time may have passed
-    stop,          // somebody asks for the end; again and again changes nothing
-    kill,          // ... and does not want to wait for the grace
+    tick,  // time may have passed
+    stop,  // somebody asks for the end; again and again changes nothing
+    kill,  // ... and does not want to wait for the grace
     worker_ended,
-    quiet,         // proven: nothing is left
+    quiet,  // proven: nothing is left
   };
   enum class Action {
     none,
-    terminate,     // ask the worker to end
-    kill,          // end everything that the policy does not keep
-    give_up,       // out of patience: what is left stays, unconfirmed
+    terminate,  // ask the worker to end
+    kill,       // end everything that the policy does not keep
+    give_up,    // out of patience: what is left stays, unconfirmed
   };
 
   Ladder(const Patience& patience, Moment launched);

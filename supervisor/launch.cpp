@@ -70,8 +70,8 @@ std::string take_marker(std::vector<std::string>& environment) {
   std::string outer;
   std::erase_if(environment, [&](const std::string& entry) {
     const std::string_view text = entry;
-    const bool ours = text.starts_with(kMarker) && text.size() > kMarker.size() &&
-                      text[kMarker.size()] == '=';
+    const bool ours =
+        text.starts_with(kMarker) && text.size() > kMarker.size() && text[kMarker.size()] == '=';
     if (ours) outer = text.substr(kMarker.size() + 1);
     return ours;
   });
@@ -142,8 +142,8 @@ sys::Result<Launched> launch_worker(sys::Gate& gate, const Options& options, Gro
   plan.environment = environment.data();
   plan.plain_environment = plain.data();
 
-  const auto forked = sys::fork(
-      gate, {.namespaces = 0, .cgroup = ground.cgroup ? ground.cgroup->directory() : -1});
+  const auto forked =
+      sys::fork(gate, {.namespaces = 0, .cgroup = ground.cgroup ? ground.cgroup->directory() : -1});
   if (!forked) return tl::unexpected(forked.error());
   if (forked->pid == 0) {
     if (ground.cgroup && !forked->in_cgroup) {

@@ -33,9 +33,9 @@ struct Launched {
 };
 
 struct LaunchWiring {
-  int input = -1;      // for descriptor 0 of the worker; -1: ours
-  int output = -1;     // for descriptors 1 and 2; -1: ours
-  SignalSet ignored;   // dispositions that we inherited as ignored
+  int input = -1;     // for descriptor 0 of the worker; -1: ours
+  int output = -1;    // for descriptors 1 and 2; -1: ours
+  SignalSet ignored;  // dispositions that we inherited as ignored
   LaunchBoard* board = nullptr;
 };
 

@@ -51,8 +51,7 @@ sys::Result<sys::Unit> send(sys::Gate& gate, int fd, const Message& message) {
 template <class Message>
 sys::Result<std::optional<Message>> receive(sys::Gate& gate, int fd) {
   Message message;
-  const auto got =
-      sys::read(gate, fd, {reinterpret_cast<char*>(&message), sizeof message});
+  const auto got = sys::read(gate, fd, {reinterpret_cast<char*>(&message), sizeof message});
   if (!got) return tl::unexpected(got.error());
   if (*got != sizeof message) return std::optional<Message>{};
   return std::optional<Message>{message};
@@ -61,7 +60,7 @@ sys::Result<std::optional<Message>> receive(sys::Gate& gate, int fd) {
 struct Link {
   sys::UniqueFd commands_out;  // the guardian's ends
   sys::UniqueFd notes_in;
-  sys::UniqueFd commands_in;   // the supervisor's
+  sys::UniqueFd commands_in;  // the supervisor's
   sys::UniqueFd notes_out;
 };
 sys::Result<Link> make_link(sys::Gate& gate);

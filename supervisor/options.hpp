@@ -50,33 +50,33 @@ inline constexpr int kWorkingDirectory = -100;
 // the path of that directory can lead us elsewhere; the descriptor also carries the session's lock.
 struct Control {
   int directory = kWorkingDirectory;
-  std::string directory_path;        // for inotify alone
-  std::string id;                    // of the session, for the marker; empty: a random one
-  std::string leaf;                  // name of the cgroup leaf; empty: a random one
+  std::string directory_path;  // for inotify alone
+  std::string id;              // of the session, for the marker; empty: a random one
+  std::string leaf;            // name of the cgroup leaf; empty: a random one
   std::string pid_file;
   std::string identity_file;
   std::string kill_file;
   std::string lease_file;
-  std::optional<Span> lease;         // stop unless lease_file is touched this often
-  bool lease_stdin = false;          // stop at the end of file of descriptor 0
-  bool empty_stdin = false;          // the worker's descriptor 0 is /dev/null
-  std::string reserved;              // the receipt's temporary file, made beforehand
+  std::optional<Span> lease;  // stop unless lease_file is touched this often
+  bool lease_stdin = false;   // stop at the end of file of descriptor 0
+  bool empty_stdin = false;   // the worker's descriptor 0 is /dev/null
+  std::string reserved;       // the receipt's temporary file, made beforehand
   int reserved_fd = -1;
-  int ready = -1;                    // --detach: where to write the exit code of the launch
+  int ready = -1;  // --detach: where to write the exit code of the launch
 };
 
 struct Options {
   Form form = Form::run;
-  std::optional<Span> timeout;           // none: no deadline
+  std::optional<Span> timeout;  // none: no deadline
   Span cleanup_timeout = std::chrono::seconds(10);
-  int signal = 15;                       // what asks the worker to end
-  bool signal_group = false;             // ask its whole process group
+  int signal = 15;            // what asks the worker to end
+  bool signal_group = false;  // ask its whole process group
   Descendants descendants = Descendants::tree;
   Shield shield = Shield::off;
   bool isolate = false;
   bool die_with_parent = false;
-  bool sync = false;                     // fsync receipt and report
-  int verbosity = 0;                     // -1: say nothing, 1: say how it ended
+  bool sync = false;  // fsync receipt and report
+  int verbosity = 0;  // -1: say nothing, 1: say how it ended
   // Empty: not asked for.
   std::string receipt;
   std::string report;

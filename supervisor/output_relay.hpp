@@ -15,8 +15,7 @@ namespace quietus {
 class OutputRelay {
  public:
   // The memory is shared with children made later: when one half is killed the other one finishes.
-  static sys::Result<OutputRelay> create(sys::Gate& gate, sys::UniqueFd file,
-                                         std::uint64_t limit);
+  static sys::Result<OutputRelay> create(sys::Gate& gate, sys::UniqueFd file, std::uint64_t limit);
 
   [[nodiscard]] int worker_end() const { return write_end_.get(); }
   void close_worker_end() { write_end_.reset(); }
@@ -32,8 +31,8 @@ class OutputRelay {
 
  private:
   struct State {
-    std::uint64_t total = 0;     // bytes that the worker wrote
-    std::uint64_t head = 0;      // bytes of them in the file
+    std::uint64_t total = 0;  // bytes that the worker wrote
+    std::uint64_t head = 0;   // bytes of them in the file
     std::uint64_t finished = 0;
     char last_of_head = '\n';
     std::int32_t write_error = 0;
@@ -49,7 +48,7 @@ class OutputRelay {
   sys::UniqueFd read_end_;
   sys::UniqueFd write_end_;
   sys::UniqueFd file_;
-  State* state_;          // at the front of the shared mapping; the ring follows
+  State* state_;  // at the front of the shared mapping; the ring follows
   char* ring_;
   std::uint64_t head_limit_;
   std::uint64_t tail_limit_;

@@ -42,8 +42,8 @@ std::string_view name(Descendants policy) {
   return "tree";
 }
 
-ProcessTree::ProcessTree(sys::Gate& gate, Ground& ground, const Options& options,
-                         Outcome& outcome, Moment started)
+ProcessTree::ProcessTree(sys::Gate& gate, Ground& ground, const Options& options, Outcome& outcome,
+                         Moment started)
     : gate_(gate), ground_(ground), options_(options), outcome_(outcome), started_(started) {}
 
 // --- reaping -----------------------------------------------------------------------------------
@@ -268,8 +268,8 @@ void ProcessTree::sweep_deep(Moment now) {
     const auto held = sys::open_pidfd(gate_, row.pid);
     const auto again = sys::read_stat(gate_, row.pid);
     if (!again || again->start_ticks != row.start_ticks) continue;
-    const auto sent = held ? sys::signal_pidfd(gate_, held->get(), SIGKILL)
-                           : sys::kill(gate_, row.pid, SIGKILL);
+    const auto sent =
+        held ? sys::signal_pidfd(gate_, held->get(), SIGKILL) : sys::kill(gate_, row.pid, SIGKILL);
     step("sweep-deep", SIGKILL, now).reached += sent ? 1 : 0;
   }
 }
@@ -297,8 +297,10 @@ void ProcessTree::pace(const std::vector<int>& alive, bool atomic, Moment began)
 ProcessTree::Children ProcessTree::children(Moment now) {
   if (lookup_ == Lookup::children_file) {
     // Only we take children off this list, by collecting them: it is complete while we read it.
-    if (auto listed = sys::list_children(gate_)) return {std::move(*listed), true};
-    else look_elsewhere(listed.error().code);
+    if (auto listed = sys::list_children(gate_))
+      return {std::move(*listed), true};
+    else
+      look_elsewhere(listed.error().code);
   }
   if (lookup_ == Lookup::process_scan) {
     Children found;
@@ -381,7 +383,8 @@ std::optional<Proof> ProcessTree::prove_empty(Moment now) {
 // A kept service can hold a zombie of the group, so that kill(-pgid, 0) finds somebody although
 // nobody lives: then the table has to tell the living from the dead.
 std::optional<Proof> ProcessTree::prove_group_empty(Moment now) {
-  if (worker_ == 0) return no_children_left() ? std::optional(Proof::no_children_left) : std::nullopt;
+  if (worker_ == 0)
+    return no_children_left() ? std::optional(Proof::no_children_left) : std::nullopt;
   if (forced_ && !no_children_left()) {
     const Children left = children(now);
     if (!left.complete) return std::nullopt;

@@ -106,14 +106,14 @@ class ProcessTree {
   bool keeping_ = false;
 
   Lookup lookup_ = Lookup::children_file;
-  int probe_width_ = 0;              // how many numbers a probe asks for; grows while it is in vain
+  int probe_width_ = 0;  // how many numbers a probe asks for; grows while it is in vain
   // Group policy: who was adopted before the forced end began; and whether these are all.
   std::vector<sys::StatRow> stays_;
   bool knows_who_stays_ = true;
-  std::vector<int> denied_;          // may not be signalled
+  std::vector<int> denied_;  // may not be signalled
   std::vector<int> last_alive_;
   int same_rounds_ = 0;
-  int blind_rounds_ = 0;             // rounds in which no child at all was shown
+  int blind_rounds_ = 0;  // rounds in which no child at all was shown
   int rounds_ = 0;
   std::size_t reaped_since_round_ = 0;
   Moment next_round_{};

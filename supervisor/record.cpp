@@ -30,8 +30,8 @@ struct Draft {
 };
 
 sys::Result<Draft> begin_draft(sys::Gate& gate, int directory, std::string name) {
-  auto file = sys::open_at(gate, directory, name.c_str(),
-                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kRecordMode);
+  auto file = sys::open_at(gate, directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+                           kRecordMode);
   if (!file) return tl::unexpected(file.error());
   const int fd = file->get();
   return Draft{std::move(name), fd, std::move(*file)};
@@ -91,8 +91,8 @@ int exit_code_of(const Options& options, const Outcome& outcome, Records records
                                     : run_exit_code(outcome, records);
 }
 
-sys::Result<sys::Unit> write_report(sys::Gate& gate, const Options& options,
-                                    const Outcome& outcome, std::string_view token) {
+sys::Result<sys::Unit> write_report(sys::Gate& gate, const Options& options, const Outcome& outcome,
+                                    std::string_view token) {
   const auto draft =
       begin_draft(gate, options.control.directory, temporary_path(options.report, token));
   if (!draft) return tl::unexpected(draft.error());
@@ -105,9 +105,8 @@ sys::Result<sys::Unit> write_report(sys::Gate& gate, const Options& options,
 sys::Result<sys::Unit> write_receipt(sys::Gate& gate, const Options& options, Outcome& outcome,
                                      std::string_view token, Records records, Herald* herald) {
   const Control& control = options.control;
-  const bool reserved =
-      control.reserved_fd >= 0 &&
-      still_names(gate, control.directory, control.reserved, control.reserved_fd);
+  const bool reserved = control.reserved_fd >= 0 &&
+                        still_names(gate, control.directory, control.reserved, control.reserved_fd);
   const auto draft =
       reserved ? sys::Result<Draft>(Draft{control.reserved, control.reserved_fd, {}})
                : begin_draft(gate, control.directory, temporary_path(options.receipt, token));
@@ -118,11 +117,11 @@ sys::Result<sys::Unit> write_receipt(sys::Gate& gate, const Options& options, Ou
   auto written = filled();
   if (written && herald != nullptr) {
     const auto status = sys::fstat(gate, draft->fd);
-    const bool news = herald->before_rename(
-        {status ? static_cast<std::uint64_t>(status->st_dev) : 0,
-         status ? static_cast<std::uint64_t>(status->st_ino) : 0,
-         exit_code_of(options, outcome, records)},
-        outcome);
+    const bool news =
+        herald->before_rename({status ? static_cast<std::uint64_t>(status->st_dev) : 0,
+                               status ? static_cast<std::uint64_t>(status->st_ino) : 0,
+                               exit_code_of(options, outcome, records)},
+                              outcome);
     if (news) written = filled();
   }
   if (written) written = put_in_place(gate, options, *draft, options.receipt);

@@ -21,8 +21,8 @@ constexpr Span kLastLook = 500ms;
 
 }  // namespace
 
-Supervision::Supervision(sys::Gate& gate, const Options& options, Ground& ground,
-                         Outcome& outcome, Sources sources, Moment started)
+Supervision::Supervision(sys::Gate& gate, const Options& options, Ground& ground, Outcome& outcome,
+                         Sources sources, Moment started)
     : gate_(gate),
       options_(options),
       outcome_(outcome),
@@ -139,8 +139,7 @@ void Supervision::read_commands(Moment now) {
     const auto received = receive<Command>(gate_, sources_.commands);
     if (!received) {
       if (sys::would_block(received.error())) return;
-      outcome_.trouble("cannot hear the guardian: " +
-                       sys::errno_text(received.error().code, {}));
+      outcome_.trouble("cannot hear the guardian: " + sys::errno_text(received.error().code, {}));
       guardian_gone_ = true;
       return request_stop(Cause::supervisor_killed, "guardian", now);
     }
@@ -331,8 +330,8 @@ void Supervision::give_up(Moment now) {
 
 void Supervision::settle(Moment now) {
   if (launch_failure_) outcome_.ending = *launch_failure_;
-  const bool keeps = options_.descendants == Descendants::group ||
-                     outcome_.proof == Proof::kept_by_policy;
+  const bool keeps =
+      options_.descendants == Descendants::group || outcome_.proof == Proof::kept_by_policy;
   if (keeps) outcome_.kept = tree_.kept(now);
   if (sources_.output != nullptr) {
     const auto finished = sources_.output->finish(gate_);

@@ -19,14 +19,14 @@ namespace quietus {
 
 // Where events come from. Whatever is absent never happens.
 struct Sources {
-  int signals = -1;                 // signalfd
-  int commands = -1;                // from the guardian
-  int notes = -1;                   // to the guardian
-  sys::UniqueFd launch_pipe;        // ends when the child has exec'd
+  int signals = -1;           // signalfd
+  int commands = -1;          // from the guardian
+  int notes = -1;             // to the guardian
+  sys::UniqueFd launch_pipe;  // ends when the child has exec'd
   const LaunchBoard* board = nullptr;
   WatchedFiles* files = nullptr;
   OutputRelay* output = nullptr;
-  int lease = -1;                   // its end of file ends the lease
+  int lease = -1;  // its end of file ends the lease
 };
 
 class Supervision {

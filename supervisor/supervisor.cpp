@@ -122,8 +122,9 @@ class Supervisor {
       outcome_.fell_back("prctl(PR_SET_CHILD_SUBREAPER)", code, "relied on the cgroup alone");
       return true;
     }
-    refuse(outcome_, "[Errno " + decimal(code) + "] Cannot supervise the command's processes: "
-                     "this kernel does not make us a child subreaper");
+    refuse(outcome_, "[Errno " + decimal(code) +
+                         "] Cannot supervise the command's processes: "
+                         "this kernel does not make us a child subreaper");
     return false;
   }
 
@@ -131,8 +132,7 @@ class Supervisor {
     if (!inherited_.shield) return true;
     const auto entered = enter_signal_domain(gate_);
     // In a namespace of our own the guardian cannot be named; the namespace does the same work.
-    ground_.shielded =
-        entered && (ground_.isolated || domain_holds(gate_, inherited_.guardian));
+    ground_.shielded = entered && (ground_.isolated || domain_holds(gate_, inherited_.guardian));
     if (ground_.shielded) {
       if (!ground_.isolated) (void)send(gate_, notes_, Note::of(Note::Kind::shield_holds));
       return true;
@@ -265,7 +265,8 @@ void run_supervisor(sys::Gate& gate, const Options& options, Inheritance& inheri
   const Conclusion conclusion =
       conclude(gate, options, inherited.outcome, inherited.token, &herald);
   supervisor.tidy();
-  (void)send(gate, notes.get(), Note::of(Note::Kind::done, conclusion.exit_code, conclusion.message));
+  (void)send(gate, notes.get(),
+             Note::of(Note::Kind::done, conclusion.exit_code, conclusion.message));
   sys::exit_now(gate, 0);
 }
 

@@ -19,9 +19,9 @@ namespace quietus {
 // What the guardian hands over at the fork.
 struct Inheritance {
   std::string token;
-  SignalSet ignored;                    // dispositions that were ignored when we were started
-  SignalSet heard;                      // signals that either half acts on
-  bool shield = false;                  // the guardian is in its domain: enter the next
+  SignalSet ignored;    // dispositions that were ignored when we were started
+  SignalSet heard;      // signals that either half acts on
+  bool shield = false;  // the guardian is in its domain: enter the next
   int guardian = 0;
   std::optional<Cgroup> cgroup;
   std::optional<sys::UniqueFd> output;  // --output without a limit
