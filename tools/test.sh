@@ -18,20 +18,19 @@ format           |                               | bash tools/format.sh --check
 shell            |                               | find . -name "*.sh" -not -path "./build/*" -exec shellcheck .ci/run {} +
 fences           | dev release musl musl-aarch64 | bash tests/fences/run.sh
 unit             | dev                           | build/dev/unit_tests --gtest_output=$XML
-scenarios        | dev                           | $scenarios
-scenarios-musl   | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $scenarios
-scenarios-enosys | dev                           | QUIETUS_WRAPPER="$deny ENOSYS $optional --" $scenarios
-scenarios-eperm  | dev                           | QUIETUS_WRAPPER="$deny EPERM $optional --" $scenarios
-session          | dev                           | $session
-session-musl     | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $session
-storms           | dev                           | ctest --preset dev -L "^storm$"
+scenarios        | dev                           | $blackbox ^blackbox$
+scenarios-musl   | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^blackbox$
+scenarios-enosys | dev                           | QUIETUS_WRAPPER="$deny ENOSYS $optional --" $blackbox ^blackbox$
+scenarios-eperm  | dev                           | QUIETUS_WRAPPER="$deny EPERM $optional --" $blackbox ^blackbox$
+session          | dev                           | $blackbox ^session$
+session-musl     | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^session$
+storms           | dev                           | ctest --preset dev -L ^storm$
 aarch64          | musl-aarch64                  | bash tests/aarch64/run.sh
 unit-asan        | asan                          | build/asan/unit_tests --gtest_output=$XML
 tidy             | dev                           | bash tools/tidy.sh
 '
-# Most of a scenario is waiting for a bounded time, so that many run beside each other.
-export scenarios='ctest --test-dir build/dev --output-on-failure --no-tests=error -L ^blackbox$ -j 8'
-export session='ctest --test-dir build/dev --output-on-failure --no-tests=error -L ^session$ -j 6'
+# Most of a black-box test is waiting for a bounded time, so that many run beside each other.
+export blackbox='ctest --test-dir build/dev --output-on-failure --no-tests=error -j 8 -L'
 # Old kernels lack these calls and strict sandboxes forbid them; all that is shown must hold without.
 export deny="$PWD/build/dev/tests/deny/deny --errno"
 export optional=pidfd_open,pidfd_send_signal,pidfd_getfd,clone3,close_range,openat2,memfd_create
