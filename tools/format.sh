@@ -5,6 +5,5 @@ cd "$(dirname "$0")/.."
 
 mode=(-i)
 [ "${1-}" != --check ] || mode=(--dry-run -Werror)
-find contract kernel supervisor session program client cli tests fuzz cmake \
-  \( -name '*.cpp' -o -name '*.hpp' -o -name '*.c' -o -name '*.h' \) -print0 2>/dev/null |
+find . -path ./build -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.c' -o -name '*.h' \) -print0 |
   xargs -0r clang-format "${mode[@]}"
