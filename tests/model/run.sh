@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the model of the claim protocol, docs/model/claim.pml. Needs spin and a C compiler.
+# Checks the model of the claim protocol, docs/model. Needs spin and a C compiler.
 #
 #   run.sh                          every configuration exhaustively, then every mutation
 #   run.sh trace [NAME=VALUE]...    a short way to a violation, step by step, for example
@@ -9,7 +9,8 @@
 # against it: one that passes is a failed test. Ends with the count.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-model=$(cd "$here/../../docs/model" && pwd)/claim.pml
+models=$(cd "$here/../../docs/model" && pwd)
+model=$models/claim.pml
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 passed=0 failed=0 total=0
@@ -90,24 +91,23 @@ broken() {  # DIRECTORY, with `defines` as for the search
 # The steps of a violation: who, where in the model, and what it changed.
 tell() {  # DIRECTORY
   spin "${defines[@]}" -k "$1/claim.pml.trail" -t -p "$model" | awk '
-    /\tproc +[0-9]+ \(.*claim\.pml:[0-9]+ \(state [0-9]+\)\t\[.*\]$/ {
+    /\tproc +[0-9]+ \(.*\.pml:[0-9]+ \(state [0-9]+\)\t\[.*\]$/ {
       who = $0; sub(/^[^(]*\(/, "", who); sub(/:[0-9]+\).*/, "", who)
       number = $0; sub(/^.*proc +/, "", number); sub(/ .*/, "", number)
-      line = $0; sub(/^.*claim\.pml:/, "", line); sub(/ .*/, "", line)
+      place = $0; sub(/ \(state .*/, "", place); sub(/^.*\//, "", place)
       what = $0; sub(/^.*\t\[/, "", what); sub(/\]$/, "", what)
       if (what ~ /^\(*run /) gsub(/^\(|\)$/, "", what)
       else if (what == "kills = (kills-1)") what = "killed"
       else if (what == "(timeout)") what = "nothing else moves"
       else if (what ~ /^\(|^\.|^else$|^assert|^printf|^break$|^goto :/) next
       if (who ~ /init/ && what !~ /^nothing|^run Stop/) next
-      printf "        %-12s %2s  line %3s  %s\n", who, number, line, what
+      printf "        %-10s %2s  %-14s  %s\n", who, number, place, what
     }'
 }
 
-properties=$(sed -n '/^\/\* ---- the properties/,/^}/p' "$model" |
+properties=$(sed -n '/^mtype/,/^}/p' "$models/properties.pml" |
   sed -nE 's/^  ([a-z_]+),? .*/\1/p')
-known=$(sed -n '/mutations:/,/^#ifndef MUTATION/p' "$model" |
-  sed -nE 's/^#define ([A-Z_]+) [1-9][0-9]* .*/\1/p')
+known=$(sed -nE 's/^#define ([A-Z_]+) [1-9][0-9]* .*/\1/p' "$models/mutations.pml")
 
 if [ "${1-}" = trace ]; then
   shift
@@ -145,20 +145,20 @@ check_configuration() {  # NAME SIZES
 # What no configuration reaches would be checked in vain. What only a mutation does is left out.
 check_reach() {
   awk -v count=${#searched[@]} '
-    FILENAME == ARGV[1] { text[FNR] = $0; next }
+    FILENAME ~ /\.pml$/ { name = FILENAME; sub(/^.*\//, "", name); text[name ":" FNR] = $0; next }
     /^unreached in / { process = $NF; next }
-    match($0, /claim\.pml:[0-9]+, state [0-9]+, /) {
-      place = substr($0, RSTART + 10, RLENGTH); sub(/,.*/, "", place)
+    match($0, /[a-z]+\.pml:[0-9]+, state [0-9]+, /) {
+      place = substr($0, RSTART, RLENGTH); sub(/,.*/, "", place)
       rest = substr($0, RSTART + RLENGTH)
       if (rest ~ /broken: |assert\(0\)|-end-/ || text[place] ~ /HAS\(|STALE_LEAF/) next
-      key = process " line " place " " rest
+      key = process ", " place ": " rest
       if (!((FILENAME, key) in seen)) { seen[FILENAME, key]; times[key]++ }
     }
     END {
       for (key in times) if (times[key] == count) { print "        " key; dead = 1 }
       exit dead
     }
-  ' "$model" "${searched[@]/%//out}"
+  ' "$models"/*.pml "${searched[@]/%//out}"
 }
 
 check_mutation() {  # NAME PROPERTY SIZES
