@@ -81,7 +81,7 @@ TEST_F(Doctor, is_heard_although_interrupts_are_ignored) {
 }
 
 TEST_F(Doctor, says_so_where_the_supervisor_refuses) {
-  NEEDS(wrapper().empty(), "a second wrapper");
+  NEEDS(wrapper().empty(), "room for a second wrapper");
   const Ended ended = end_of(denied(here(), "signalfd4"), 60);
   expect_failed(ended);
   EXPECT_EQ(count(ended.out, "NOT STARTED"), 4);
@@ -89,14 +89,14 @@ TEST_F(Doctor, says_so_where_the_supervisor_refuses) {
 }
 
 TEST_F(Doctor, says_so_where_nobody_can_be_started) {
-  NEEDS(wrapper().empty(), "a second wrapper");
+  NEEDS(wrapper().empty(), "room for a second wrapper");
   const Ended ended = end_of(denied(here(), "clone,clone3,fork,vfork"), 60);
   expect_failed(ended);
   EXPECT_EQ(count(ended.out, "NOT STARTED"), 4);
 }
 
 TEST_F(Doctor, says_so_where_nobody_can_be_killed_and_leaves_nobody) {
-  NEEDS(wrapper().empty(), "a second wrapper");
+  NEEDS(wrapper().empty(), "room for a second wrapper");
   Launch launch = denied(here(), "kill");
   launch.may_leave = true;  // for the seconds that its children give themselves
   const Ended ended = end_of(launch, 100);

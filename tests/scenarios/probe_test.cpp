@@ -101,7 +101,8 @@ TEST_F(Probe, says_what_a_user_must_give_up) {
   EXPECT_TRUE(works(json, "/killing/shield"));
   EXPECT_EQ(json.text("/killing/shield/needs"), "no_new_privs");
   EXPECT_EQ(works(json, "/killing/isolate"), has_user_namespaces());
-  if (has_user_namespaces()) EXPECT_EQ(json.text("/killing/isolate/needs"), "user-namespace");
+  NEEDS(has_user_namespaces(), "user namespaces");
+  EXPECT_EQ(json.text("/killing/isolate/needs"), "user-namespace");
 }
 
 TEST_F(Probe, knows_what_a_directory_allows) {
@@ -160,7 +161,7 @@ TEST_F(Probe, works_where_nobody_collects_children) {
 
 class ProbeDenied : public Probe {
  protected:
-  void SetUp() override { NEEDS(wrapper().empty(), "a second wrapper"); }
+  void SetUp() override { NEEDS(wrapper().empty(), "room for a second wrapper"); }
 
   // All means that work without, and not with the denial.
   Words missed(const std::string& errno_name, const std::string& calls) {
