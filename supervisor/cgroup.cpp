@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-#include "contract/decimal.hpp"
+#include "kernel/directory.hpp"
 #include "kernel/procfs.hpp"
 
 namespace quietus {
@@ -13,6 +13,7 @@ namespace {
 // Where systemd and container runtimes mount the v2 hierarchy: alone, or beside v1.
 constexpr const char* kMounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 constexpr std::size_t kSmallFile = 4096;
+constexpr int kDeepestGroup = 8;
 constexpr std::size_t kMembersLimit = 1 << 20;
 
 // The directories that could be our own cgroup of the v2 hierarchy.
@@ -34,6 +35,20 @@ sys::Result<std::vector<std::string>> own_cgroups(sys::Gate& gate) {
 
 std::string leaf_path(const std::string& parent, std::string_view id) {
   return parent + "/quietus-" + std::string(id);
+}
+
+// Container tools and a nested quietus make groups inside ours: those go first. What still holds a
+// process stays, and so does all above it.
+sys::Result<sys::Unit> remove_groups(sys::Gate& gate, const std::string& path, int levels) {
+  const auto removed = sys::remove_directory(gate, path.c_str());
+  if (removed || sys::gone(removed.error()) || levels == 0) return removed;
+  if (const auto directory = sys::open(gate, path.c_str(), O_RDONLY | O_DIRECTORY)) {
+    (void)sys::for_each_name(gate, directory->get(), [&](const char* name) {
+      (void)remove_groups(gate, path + '/' + name, levels - 1);  // its files are no directories
+      return true;
+    });
+  }
+  return sys::remove_directory(gate, path.c_str());
 }
 
 }  // namespace
@@ -106,7 +121,7 @@ std::vector<int> Cgroup::members(sys::Gate& gate) {
 }
 
 sys::Result<sys::Unit> Cgroup::remove(sys::Gate& gate) {
-  return sys::remove_directory(gate, path_.c_str());
+  return remove_groups(gate, path_, kDeepestGroup);
 }
 
 }  // namespace quietus

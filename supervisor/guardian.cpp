@@ -191,7 +191,9 @@ class Guardian {
     outcome.trouble(sys::errno_text(error.code, about));
     outcome.ending = Ending::not_started(error.code);
     outcome.proof = Proof::no_children_left;
-    return record(outcome);
+    const int code = record(outcome);
+    if (inherited_.cgroup) (void)inherited_.cgroup->remove(gate_);
+    return code;
   }
 
   // --- while the supervisor works -----------------------------------------------------------
