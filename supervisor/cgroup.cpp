@@ -111,7 +111,7 @@ bool Cgroup::holds(sys::Gate& gate, int pid) {
   return path && path->ends_with(path_.substr(path_.rfind('/')));
 }
 
-std::vector<int> Cgroup::members(sys::Gate& gate) {
+std::vector<int> Cgroup::members(sys::Gate& gate) const {
   auto listed = sys::read_file(gate, procs_path().c_str(), kMembersLimit);
   if (!listed) return {};
   for (char& c : *listed) {

@@ -32,7 +32,7 @@ class Cgroup {
   sys::Result<bool> populated(sys::Gate& gate);
   // Whether this process is in it, living or not yet collected.
   bool holds(sys::Gate& gate, int pid);
-  std::vector<int> members(sys::Gate& gate);
+  [[nodiscard]] std::vector<int> members(sys::Gate& gate) const;
   sys::Result<sys::Unit> remove(sys::Gate& gate);
 
  private:
