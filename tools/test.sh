@@ -28,7 +28,6 @@ session-musl     | dev musl                      | QUIETUS_BINARY=$PWD/build/mus
 storms           | dev                           | ctest --preset dev -L ^storm$
 aarch64          | musl-aarch64                  | bash tests/aarch64/run.sh
 unit-asan        | asan                          | build/asan/unit_tests --gtest_output=$XML
-tidy             | dev                           | bash tools/tidy.sh
 '
 # Most of a black-box test is waiting for a bounded time, so that many run beside each other.
 export blackbox='ctest --test-dir build/dev --output-on-failure --no-tests=error -j 8 -L'
