@@ -34,7 +34,7 @@ Result<int> parent_pid(Gate& gate);
 Result<int> process_group(Gate& gate);
 Result<unsigned> effective_uid(Gate& gate);
 Result<unsigned> effective_gid(Gate& gate);
-Result<utsname> platform(Gate& gate);
+Result<Unit> platform(Gate& gate, utsname& names);
 Result<int> page_size(Gate& gate);
 
 // --- descriptors and files -----------------------------------------------------------------

@@ -8,12 +8,7 @@
 
 namespace quietus::sys {
 
-Result<utsname> platform(Gate& gate) {
-  utsname names{};
-  const auto got = call(gate, "uname", SYS_uname, &names);
-  if (!got) return tl::unexpected(got.error());
-  return names;
-}
+Result<Unit> platform(Gate& gate, utsname& names) { return done(gate, "uname", SYS_uname, &names); }
 
 // The kernel tells its page size on the stack of a new program, where only its first function can
 // read it. It also refuses advice about an address that does not begin a page, and advice about no

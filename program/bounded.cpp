@@ -21,12 +21,12 @@ void rest(sys::Gate& gate, Span span) {
   if (!sys::sleep(gate, span)) (void)sys::poll(gate, {}, span);
 }
 
-bool comes_true(sys::Gate& gate, Span bound, Condition condition) {
+bool comes_true(sys::Gate& gate, Span bound, Call condition) {
   constexpr Span kNap = 250us;
   constexpr int kQuestions = 1 << 22;
   const Moment start = sys::now(gate);
   for (int question = 0; question < kQuestions; ++question) {
-    if (condition.holds()) return true;
+    if (condition()) return true;
     if (sys::now(gate, start) - start >= bound) return false;
     rest(gate, kNap);
   }
@@ -54,11 +54,11 @@ std::string own_name(sys::Gate& gate) {
   return token ? *token : decimal(sys::own_pid(gate).value_or(0));
 }
 
-sys::Result<sys::Unit> in_child(sys::Gate& gate, Body body, void* argument) {
+sys::Result<sys::Unit> in_child(sys::Gate& gate, Call call) {
   const auto forked = sys::fork(gate);
   if (!forked) return tl::unexpected(forked.error());
   if (forked->pid == 0) {
-    body(gate, argument);
+    (void)call();
     sys::exit_now(gate, 0);
   }
   const auto ended = await_end(gate, forked->pid, kInChild);

@@ -13,24 +13,24 @@ namespace quietus {
 // Sleeps at most so long, by whatever call works here.
 void rest(sys::Gate& gate, Span span);
 
-// A question that is asked again and again; lives as long as the full expression it stands in.
-class Condition {
+// Code to be called by a function below, before that returns. The answer counts where one is asked.
+class Call {
  public:
   template <class Callable>
-  Condition(const Callable& callable)
-      : object_(&callable),
-        ask_([](const void* object) -> bool { return (*static_cast<const Callable*>(object))(); }) {
-  }
-  [[nodiscard]] bool holds() const { return ask_(object_); }
+  Call(const Callable& callable)
+      : object_(&callable), call_([](const void* object) -> bool {
+          return (*static_cast<const Callable*>(object))();
+        }) {}
+  bool operator()() const { return call_(object_); }
 
  private:
   const void* object_;
-  bool (*ask_)(const void*);
+  bool (*call_)(const void*);
 };
 
 // Asks until the condition holds, for at most so long. Where neither a clock nor a sleep is to be
 // had, the questions are counted instead.
-bool comes_true(sys::Gate& gate, Span bound, Condition condition);
+bool comes_true(sys::Gate& gate, Span bound, Call condition);
 
 // Waits for a child of ours. ETIMEDOUT: it has not ended within the bound.
 sys::Result<sys::Waited> await_end(sys::Gate& gate, int pid, Span bound);
@@ -41,9 +41,8 @@ bool end_child(sys::Gate& gate, int pid);
 // A name for something of ours: random where that can be had.
 std::string own_name(sys::Gate& gate);
 
-// Calls body in a child and waits for its end; a child that takes too long is killed.
-using Body = void (*)(sys::Gate& gate, void* argument);
-sys::Result<sys::Unit> in_child(sys::Gate& gate, Body body, void* argument);
+// Makes the call in a child and waits for its end; a child that takes too long is killed.
+sys::Result<sys::Unit> in_child(sys::Gate& gate, Call call);
 
 // Does nothing until it is killed, or some seconds are over.
 [[noreturn]] void sit(sys::Gate& gate);

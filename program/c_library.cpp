@@ -91,8 +91,7 @@ std::string_view musl_version(std::string_view bytes) {
   return version;
 }
 
-CLibraries find_c_libraries(sys::Gate& gate) {
-  CLibraries found;
+void find_c_libraries(sys::Gate& gate, CLibraries& found) {
   std::size_t count = 0;
   for (const Loader& loader : kLoaders) {
     const auto bytes = sys::read_file(gate, loader.path, kLibraryLimit);
@@ -103,12 +102,10 @@ CLibraries find_c_libraries(sys::Gate& gate) {
     library.name = real ? loader.library : "unknown";
     if (real) find_version(gate, library, *bytes);
   }
-  if (count == found.size()) {
-    const auto shell = sys::read_file(gate, "/bin/sh", kHeadLimit);
-    const bool second = shell && shell->find(found[1].loader) != std::string::npos;
-    if (second) std::swap(found[0], found[1]);
-  }
-  return found;
+  if (count < found.size()) return;
+  const auto shell = sys::read_file(gate, "/bin/sh", kHeadLimit);
+  const bool second = shell && shell->find(found[1].loader) != std::string::npos;
+  if (second) std::swap(found[0], found[1]);
 }
 
 }  // namespace quietus

@@ -18,7 +18,7 @@ struct CLibrary {
 // In the order of precedence: the one that /bin/sh asks for comes first. No first one: only
 // static programs run.
 using CLibraries = std::array<CLibrary, 2>;
-CLibraries find_c_libraries(sys::Gate& gate);
+void find_c_libraries(sys::Gate& gate, CLibraries& found);
 
 // From the bytes of a loader or library; empty where nothing, or more than one thing, is said.
 std::string_view glibc_version(std::string_view bytes);

@@ -7,6 +7,7 @@
 
 #include "contract/exit_code.hpp"
 #include "program/bounded.hpp"
+#include "program/trial.hpp"
 #include "supervisor/descriptors.hpp"
 #include "supervisor/guardian.hpp"
 
@@ -24,16 +25,9 @@ constexpr Span kStandstill = 100ms;
 constexpr Span kAgain = 10ms;
 constexpr std::size_t kReceiptLimit = 4096;
 
-// Changed by one process and read by others; <atomic> does not come without threads.
-struct Counter {
-  std::uint64_t value = 0;
-  void add() { __atomic_fetch_add(&value, 1, __ATOMIC_RELAXED); }
-  [[nodiscard]] std::uint64_t read() const { return __atomic_load_n(&value, __ATOMIC_RELAXED); }
-};
-
 struct Stage {
-  Counter over;  // not zero: everybody leaves at once
-  Counter beats[kRoleCount];
+  SharedWord over;  // not zero: everybody leaves at once
+  SharedWord beats[kRoleCount];
 };
 
 // --- the actors --------------------------------------------------------------------------------
@@ -97,9 +91,9 @@ class Actors {
   }
 
   bool beat(Role role) {
-    stage_.beats[role].add();
+    stage_.beats[role].add(1);
     rest(gate_, kBeat);
-    return stage_.over.read() == 0 && sys::now(gate_, begun_) - begun_ < kRun;
+    return stage_.over.get() == 0 && sys::now(gate_, begun_) - begun_ < kRun;
   }
 
   [[noreturn]] void beat_on(Role role) {
@@ -137,20 +131,19 @@ class Audience {
 
   void watch(const Method& method, Demonstration& seen) {
     const auto self = sys::own_pid(gate_);
-    auto output = sys::pipe(gate_);
-    auto errors = sys::pipe(gate_);
+    auto pipe = sys::pipe(gate_);
     if (!self) return seen.not_begun(self.error());
-    if (!output || !errors) return seen.not_begun((output ? errors : output).error());
+    if (!pipe) return seen.not_begun(pipe.error());
     const auto forked = sys::fork(gate_);
     if (!forked) return seen.not_begun(forked.error());
     if (forked->pid == 0) {
-      const auto wired = sys::duplicate_onto(gate_, output->second.get(), 1);
-      if (wired && sys::duplicate_onto(gate_, errors->second.get(), 2)) run_engine(method, *self);
+      const int end = pipe->second.get();
+      const bool wired = sys::duplicate_onto(gate_, end, 1) && sys::duplicate_onto(gate_, end, 2);
+      if (wired) run_engine(method, *self);
       sys::exit_now(gate_, kExitFailed);
     }
     engine_ = forked->pid;
-    output->second.reset();
-    errors->second.reset();
+    pipe->second.reset();
 
     (void)comes_true(gate_, kBegin, [&] {
       seen.lived |= moved();
@@ -161,9 +154,7 @@ class Audience {
     count();
     (void)comes_true(gate_, kStandstill, [] { return false; });
     seen.ended = seen.lived & ~moved();
-    // Read without waiting: whoever still holds an end must not hold us.
-    seen.pipe_at_end = at_end(output->first.get());
-    hear(errors->first.get(), seen.message);
+    listen(pipe->first.get(), seen);
     leave();
     if (method.receipt.empty()) return;
     if (auto receipt = sys::read_file(gate_, method.receipt.c_str(), kReceiptLimit)) {
@@ -214,7 +205,7 @@ class Audience {
 
   // Whatever the engine could not end leaves by itself, and then the engine ends.
   void leave() {
-    stage_.over.add();
+    stage_.over.set(1);
     if (!comes_true(gate_, 3 * kCleanup, [&] { return engine_ended(); })) {
       (void)end_child(gate_, engine_);
     }
@@ -229,35 +220,33 @@ class Audience {
   }
 
   void count() {
-    for (int at = 0; at < kRoleCount; ++at) counted_[at] = stage_.beats[at].read();
+    for (int at = 0; at < kRoleCount; ++at) counted_[at] = stage_.beats[at].get();
   }
   // Who has had a heartbeat since count().
   Roles moved() const {
     Roles moved = 0;
     for (int at = 0; at < kRoleCount; ++at) {
-      if (stage_.beats[at].read() != counted_[at]) moved |= 1u << at;
+      if (stage_.beats[at].get() != counted_[at]) moved |= 1u << at;
     }
     return moved;
   }
 
-  bool at_end(int fd) {
-    char byte = 0;
-    if (!sys::set_nonblocking(gate_, fd)) return false;
-    const auto got = sys::read(gate_, fd, {&byte, 1});
-    return got && *got == 0;
-  }
-
-  void hear(int fd, std::string& message) {
+  // To the end, but without waiting: whoever still holds the other end must not hold us.
+  void listen(int pipe, Demonstration& seen) {
     char text[1024];
-    if (!sys::set_nonblocking(gate_, fd)) return;
-    if (const auto got = sys::read(gate_, fd, text)) message.assign(text, *got);
+    if (!sys::set_nonblocking(gate_, pipe)) return;
+    while (const auto got = sys::read(gate_, pipe, text)) {
+      seen.pipe_at_end = *got == 0;
+      if (seen.pipe_at_end) return;
+      seen.message.append(text, *got);
+    }
   }
 
   sys::Gate& gate_;
   Stage& stage_;
   int engine_ = 0;
   std::optional<sys::Waited> ended_;
-  std::uint64_t counted_[kRoleCount] = {};
+  int counted_[kRoleCount] = {};
 };
 
 }  // namespace

@@ -60,11 +60,6 @@ constexpr SmallestProgram kProgram = {
 #endif
 };
 
-struct Shared {
-  const char* path;
-  DirectoryTrial trial;
-};
-
 void note(Trial& trial, const sys::Result<sys::Unit>& done) {
   trial.works = done.has_value();
   if (!done) trial.failed(done.error());
@@ -117,16 +112,18 @@ sys::Result<sys::Unit> lock(sys::Gate& gate) {
   return sys::try_lock(gate, directory->get(), sys::Lock::exclusive);
 }
 
-sys::Result<sys::Unit> try_there(sys::Gate& gate, DirectoryTrial& trial) {
-  if (const auto space = sys::free_space(gate, ".")) trial.free_bytes = *space;
+sys::Result<sys::Unit> try_there(sys::Gate& gate, Directory& directory) {
+  if (const auto moved = sys::change_directory(gate, directory.path); !moved) return moved;
+  const auto space = sys::free_space(gate, ".");
+  if (space) directory.free_bytes = static_cast<std::int64_t>(*space);
   const std::string ours = ".quietus-probe-" + own_name(gate);
   if (const auto made = sys::make_directory(gate, ours.c_str(), kPrivateMode); !made) return made;
   auto written = sys::change_directory(gate, ours.c_str());
   if (written) {
-    note(trial.uses[kLock], lock(gate));
-    note(trial.uses[kNotify], watch(gate));
+    note(directory.uses[kLock], lock(gate));
+    note(directory.uses[kNotify], watch(gate));
     written = write_program(gate);
-    if (written) note(trial.uses[kExecute], run_program(gate));
+    if (written) note(directory.uses[kExecute], run_program(gate));
     (void)sys::unlink_at(gate, AT_FDCWD, kProgramName);
     (void)sys::change_directory(gate, "..");
   }
@@ -134,29 +131,17 @@ sys::Result<sys::Unit> try_there(sys::Gate& gate, DirectoryTrial& trial) {
   return written;
 }
 
-void try_in_child(sys::Gate& gate, void* argument) {
-  auto& [path, trial] = *static_cast<Shared*>(argument);
-  const auto there = sys::change_directory(gate, path);
-  note(trial.uses[kWrite], there ? try_there(gate, trial) : there);
-}
-
 }  // namespace
 
-DirectoryTrial try_directory(sys::Gate& gate, const char* path) {
-  DirectoryTrial trial;
-  const auto memory = make_shared_object<Shared>(gate);
-  if (!memory) {
-    trial.uses[kWrite].failed(memory.error());
-    return trial;
-  }
-  Shared& shared = **memory;
-  shared.path = path;
-  for (Trial& use : shared.trial.uses) use.failed("nothing can be made there");
-  shared.trial.uses[kWrite].failed("the trial came to no end");
-  const auto ended = in_child(gate, try_in_child, &shared);
-  trial = shared.trial;
-  if (!ended) trial.uses[kWrite].failed(ended.error());
-  return trial;
+void try_directory(sys::Gate& gate, Directory& directory) {
+  for (Trial& use : directory.uses) use.failed("nothing can be made there");
+  Trial& write = directory.uses[kWrite];
+  write.failed("the trial came to no end");
+  const auto ended = in_child(gate, [&] {
+    note(write, try_there(gate, directory));
+    return true;
+  });
+  if (!ended) note(write, ended);
 }
 
 }  // namespace quietus

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 
 #include "kernel/calls.hpp"
 #include "program/trial.hpp"
@@ -18,11 +17,13 @@ enum DirectoryUse {
   kDirectoryUses,
 };
 
-struct DirectoryTrial {
+struct Directory {
+  char path[4096] = "";  // empty: there is none
   std::array<Trial, kDirectoryUses> uses;
-  std::optional<std::uint64_t> free_bytes;
+  std::int64_t free_bytes = -1;  // -1: not told
 };
 
-DirectoryTrial try_directory(sys::Gate& gate, const char* path);
+// In memory that is shared with children: they leave their answers there.
+void try_directory(sys::Gate& gate, Directory& directory);
 
 }  // namespace quietus

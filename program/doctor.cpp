@@ -104,8 +104,8 @@ bool passed(const Method& method, const Demonstration& seen) {
          seen.exit_code == kExitStopped;
 }
 
-std::string doctor_text(const Place& place, const Method& method, const Demonstration& seen) {
-  Page page;
+void write_findings(Page& page, const Place& place, const Method& method,
+                    const Demonstration& seen) {
   page << "quietus doctor: what can be promised in this place\n\n";
   write_platform(page, place);
   write_c_library(page << ", ", place.c_libraries.front());
@@ -120,22 +120,25 @@ std::string doctor_text(const Place& place, const Method& method, const Demonstr
   } else {
     (page << seen.message).wrap() << "No guarantee can be given here.\n\nFAILED.\n";
   }
-  return page.take();
 }
 
 int doctor(sys::Gate& gate) {
-  const Place place = examine(gate);
+  const auto examined = examine(gate);
+  if (!examined) return kExitTrouble;
+  const Place& place = **examined;
   Method method;
   method.shield = place.means[kShield].works;
   method.isolate = !method.shield && place.means[kIsolate].works;
-  for (const auto& [path, trial] : place.directories) {
-    if (!trial.uses[kWrite].works || !method.receipt.empty()) continue;
-    method.receipt = path;
+  for (const Directory& directory : place.directories) {
+    if (!directory.uses[kWrite].works || !method.receipt.empty()) continue;
+    method.receipt = directory.path;
     method.receipt += "/.quietus-doctor-";
     method.receipt += own_name(gate);
   }
   const Demonstration seen = demonstrate(gate, method);
-  const auto printed = sys::write_all(gate, 1, doctor_text(place, method, seen));
+  Page page;
+  write_findings(page, place, method, seen);
+  const auto printed = sys::write_all(gate, 1, page.text());
   return printed && passed(method, seen) ? kExitSuccess : kExitTrouble;
 }
 

@@ -22,6 +22,7 @@ Conclusive read_conclusion(std::string_view message);
 
 // Pure.
 bool passed(const Method& method, const Demonstration& seen);
-std::string doctor_text(const Place& place, const Method& method, const Demonstration& seen);
+void write_findings(Page& page, const Place& place, const Method& method,
+                    const Demonstration& seen);
 
 }  // namespace quietus

@@ -49,12 +49,15 @@ Page& Page::column(std::size_t at) {
   return *this;
 }
 
-Page& Page::wrap() {
+Page& Page::wrap(std::size_t indent) {
+  std::size_t least = line_;
   while (text_.size() - line_ > kWidth) {
-    std::size_t at = text_.rfind(' ', line_ + kWidth);
-    if (at == std::string::npos || at <= line_) break;  // one long word stays whole
+    const std::size_t at = text_.rfind(' ', line_ + kWidth);
+    if (at == std::string::npos || at <= least) break;  // one long word stays whole
     text_[at] = '\n';
+    text_.insert(at + 1, indent, ' ');
     line_ = at + 1;
+    least = line_ + indent;
   }
   return *this << "\n";
 }

@@ -20,9 +20,10 @@ class Page {
   Page& shown(std::string_view text, std::size_t width);
   Page& size(std::uint64_t bytes);  // 79.1 GiB
   Page& column(std::size_t at);     // blanks up to there, one at least
-  Page& wrap();                     // breaks the line so far at its blanks, and ends it
+  // Breaks the line so far at its blanks, indents what follows, and ends it.
+  Page& wrap(std::size_t indent = 0);
 
-  [[nodiscard]] std::string take() { return std::move(text_); }
+  [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
   std::string text_;

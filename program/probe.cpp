@@ -4,12 +4,14 @@
 
 #include "contract/exit_code.hpp"
 #include "contract/json.hpp"
+#include "program/bounded.hpp"
 #include "quietus_version.hpp"
 
 namespace quietus {
 namespace {
 
 constexpr std::size_t kValueColumn = 24;
+constexpr std::size_t kReasonColumn = kValueColumn + 5;
 constexpr std::size_t kPartWidth = 24;  // of each part of the platform's name
 
 // "mkdir: Permission denied"
@@ -30,18 +32,19 @@ constexpr struct {
 };
 
 void write_directory(Page& page, const Directory& directory) {
+  if (*directory.path == 0) return;
   page << "  ";
   page.shown(directory.path, Page::kWidth - 2) << "\n    ";
   for (std::size_t use = 0; use < kDirectoryUses; ++use) {
-    const Trial& trial = directory.trial.uses[use];
+    const Trial& trial = directory.uses[use];
     page << (trial.works ? kUses[use].works : kUses[use].fails);
     if (!trial.works) write_reason(page << ": ", trial);
     if (use == kWrite && !trial.works) break;
   }
-  if (directory.trial.free_bytes) {
-    (page << ", ").size(*directory.trial.free_bytes) << " free";
+  if (directory.free_bytes >= 0) {
+    (page << ", ").size(static_cast<std::uint64_t>(directory.free_bytes)) << " free";
   }
-  page.wrap();
+  page.wrap(4);
 }
 
 void text_field(JsonWriter& json, const char* key, const char* value) {
@@ -49,9 +52,9 @@ void text_field(JsonWriter& json, const char* key, const char* value) {
   value == nullptr || *value == 0 ? json.null() : json.text(value);
 }
 
-void number_field(JsonWriter& json, const char* key, std::optional<std::int64_t> value) {
+void number_field(JsonWriter& json, const char* key, std::int64_t value, bool known) {
   json.key(key);
-  value ? json.number(*value) : json.null();
+  known ? json.number(value) : json.null();
 }
 
 void trial_field(JsonWriter& json, const char* key, const Trial& trial) {
@@ -59,41 +62,40 @@ void trial_field(JsonWriter& json, const char* key, const Trial& trial) {
   text_field(json, "needs", trial.works ? trial.needs : nullptr);
   text_field(json, "note", trial.works ? trial.note : nullptr);
   text_field(json, "failed", trial.works ? nullptr : trial.step);
-  number_field(json, "errno",
-               trial.error == 0 ? std::nullopt : std::optional<std::int64_t>(trial.error));
+  number_field(json, "errno", trial.error, trial.error != 0);
   json.end_object();
 }
 
 }  // namespace
 
-Place examine(sys::Gate& gate, std::string_view directory) {
+sys::Result<Place*> examine(sys::Gate& gate, std::string_view directory) {
   (void)sys::block_signals(gate, SignalSet::all());
   // Ignored, the kernel would collect our children itself, and their numbers would be free.
   (void)sys::reset_signal(gate, SIGCHLD);
-  Place place;
-  if (const auto platform = sys::platform(gate)) place.platform = *platform;
-  place.c_libraries = find_c_libraries(gate);
-  if (const auto size = sys::page_size(gate)) place.page_size = *size;
+  const auto memory = make_shared_object<Place>(gate);
+  if (!memory) return memory;
+  Place& place = **memory;
+  (void)sys::platform(gate, place.platform);
+  find_c_libraries(gate, place.c_libraries);
+  place.page_size = sys::page_size(gate).value_or(-1);
   if (const auto uid = sys::effective_uid(gate)) place.uid = *uid;
-  place.means = try_means(gate);
+  try_means(gate, place.means);
 
   auto& [first, second] = place.directories;
-  first.path = "/tmp";
-  second.path = directory;
-  if (directory.empty()) {
-    if (auto here = sys::working_directory(gate)) second.path = std::move(*here);
-  }
-  if (second.path == first.path) second.path.clear();
+  constexpr std::string_view kFirst = "/tmp";
+  kFirst.copy(first.path, sizeof first.path - 1);
+  const auto here = sys::working_directory(gate);
+  if (directory.empty() && here) directory = *here;
+  if (directory != kFirst) directory.copy(second.path, sizeof second.path - 1);
   Trial& inotify = place.means[kInotify];
-  inotify.failed("there is no directory to try it in");
-  for (auto& [path, trial] : place.directories) {
-    if (path.empty()) continue;
-    trial = try_directory(gate, path.c_str());
-    const Trial& notify = trial.uses[kNotify];
-    const bool tried = trial.uses[kWrite].works || notify.works;
-    if (tried && !inotify.works) inotify = notify;
+  inotify.failed("no directory to try it in");
+  for (Directory& each : place.directories) {
+    if (*each.path == 0) continue;
+    try_directory(gate, each);
+    const Trial& notify = each.uses[kNotify];
+    if ((each.uses[kWrite].works || notify.works) && !inotify.works) inotify = notify;
   }
-  return place;
+  return memory;
 }
 
 void write_platform(Page& page, const Place& place) {
@@ -120,17 +122,16 @@ void write_trials(Page& page, const Place& place, Purpose purpose) {
     if (!trial.works) write_reason(page, trial);
     if (trial.works && trial.needs != nullptr) page << "  with " << trial.needs;
     if (trial.works && trial.note != nullptr) page << "  " << trial.note;
-    page << "\n";
+    page.wrap(kReasonColumn);
   }
 }
 
-std::string place_text(const Place& place) {
-  Page page;
+void write_place(Page& page, const Place& place) {
   page << "quietus " << kVersion << ": what works in this place\n\nkernel";
   write_platform(page.column(kValueColumn), place);
   page << "\npage size";
   page.column(kValueColumn);
-  place.page_size ? page << *place.page_size : page << "unknown";
+  place.page_size > 0 ? page << place.page_size : page << "unknown";
   for (const CLibrary& library : place.c_libraries) {
     if (library.name == nullptr && &library != &place.c_libraries.front()) continue;
     page << "\nC library";
@@ -139,29 +140,26 @@ std::string place_text(const Place& place) {
   }
   page << "\nuser";
   page.column(kValueColumn);
-  place.uid ? page << *place.uid : page << "unknown";
+  place.uid >= 0 ? page << place.uid : page << "unknown";
   page << "\n\ndirectories\n";
-  for (const Directory& directory : place.directories) {
-    if (!directory.path.empty()) write_directory(page, directory);
-  }
+  for (const Directory& directory : place.directories) write_directory(page, directory);
   for (const Purpose purpose : {Purpose::killing, Purpose::waiting, Purpose::hiding}) {
     page << "\n" << name(purpose) << "\n";
     write_trials(page, place, purpose);
   }
-  return page.take();
 }
 
 std::string place_json(const Place& place) {
   JsonWriter json;
   json.begin_object();
   text_field(json, "schema", "quietus-probe");
-  number_field(json, "schema_version", kProbeVersion);
+  number_field(json, "schema_version", kProbeVersion, true);
   text_field(json, "quietus_version", kVersion.data());
   text_field(json, "kernel", place.platform.sysname);
   text_field(json, "kernel_release", place.platform.release);
   text_field(json, "machine", place.platform.machine);
-  number_field(json, "page_size", place.page_size);
-  number_field(json, "uid", place.uid);
+  number_field(json, "page_size", place.page_size, place.page_size > 0);
+  number_field(json, "uid", place.uid, place.uid >= 0);
   const CLibrary& first = place.c_libraries.front();
   text_field(json, "c_library", first.name == nullptr ? "none" : first.name);
   text_field(json, "c_library_version", first.version);
@@ -175,13 +173,13 @@ std::string place_json(const Place& place) {
     json.end_object();
   }
   json.end_array().key("directories").begin_array();
-  for (const auto& [path, trial] : place.directories) {
-    if (path.empty()) continue;
+  for (const Directory& directory : place.directories) {
+    if (*directory.path == 0) continue;
     json.begin_object();
-    text_field(json, "path", path.c_str());
-    number_field(json, "free_bytes", trial.free_bytes);
+    text_field(json, "path", directory.path);
+    number_field(json, "free_bytes", directory.free_bytes, directory.free_bytes >= 0);
     for (std::size_t use = 0; use < kDirectoryUses; ++use) {
-      trial_field(json, kUses[use].name, trial.uses[use]);
+      trial_field(json, kUses[use].name, directory.uses[use]);
     }
     json.end_object();
   }
@@ -199,8 +197,11 @@ std::string place_json(const Place& place) {
 }
 
 int probe(sys::Gate& gate, bool json, std::string_view directory) {
-  const Place place = examine(gate, directory);
-  const auto printed = sys::write_all(gate, 1, json ? place_json(place) : place_text(place));
+  const auto place = examine(gate, directory);
+  if (!place) return kExitFailed;
+  Page page;
+  json ? void(page << place_json(**place)) : write_place(page, **place);
+  const auto printed = sys::write_all(gate, 1, page.text());
   return printed ? kExitSuccess : kExitFailed;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <array>
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,30 +17,26 @@ namespace quietus {
 
 inline constexpr int kProbeVersion = 1;
 
-struct Directory {
-  std::string path;
-  DirectoryTrial trial;
-};
-
 struct Place {
   utsname platform{};  // empty texts: not told
   CLibraries c_libraries;
-  std::optional<int> page_size;
-  std::optional<unsigned> uid;
-  std::array<Directory, 2> directories;  // an empty path: there is no other
+  int page_size = -1;  // -1: not told
+  std::int64_t uid = -1;
+  std::array<Directory, 2> directories;
   MeansTrials means;
 };
 
 // Looks, and tries; in /tmp, and in the directory given, else the working directory. Blocks all
-// signals for good: nothing may interrupt what has to be tidied up.
-Place examine(sys::Gate& gate, std::string_view directory = {});
+// signals for good: nothing may interrupt what has to be tidied up. The place stays in memory that
+// is shared with children; without any, there is none.
+sys::Result<Place*> examine(sys::Gate& gate, std::string_view directory = {});
 
 // The verb: prints to descriptor 1 and returns the exit code.
 int probe(sys::Gate& gate, bool json, std::string_view directory = {});
 
 // Pure.
 std::string place_json(const Place& place);
-std::string place_text(const Place& place);
+void write_place(Page& page, const Place& place);
 
 // Pieces of the text: "Linux 6.1.0 x86_64", "glibc 2.36", a line for each means of a purpose.
 void write_platform(Page& page, const Place& place);

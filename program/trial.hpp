@@ -6,6 +6,17 @@
 
 namespace quietus {
 
+// A number that one process writes and another reads; <atomic> does not come without threads.
+class SharedWord {
+ public:
+  void set(int value) { __atomic_store_n(&value_, value, __ATOMIC_RELEASE); }
+  [[nodiscard]] int get() const { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
+  void add(int value) { __atomic_fetch_add(&value_, value, __ATOMIC_RELAXED); }
+
+ private:
+  int value_ = 0;
+};
+
 struct Trial {
   bool works = false;
   int error = 0;
@@ -14,7 +25,7 @@ struct Trial {
   // Works only after this was given up or asked for: no_new_privs, a user namespace.
   const char* needs = nullptr;
   const char* note = nullptr;
-  int word = 0;  // between the processes of one trial
+  SharedWord word;  // between the processes of one trial
 
   void failed(const sys::Error& why) { step = why.call, error = why.code; }
   void failed(const char* what) { step = what; }

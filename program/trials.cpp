@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstring>
 
-#include "contract/decimal.hpp"
 #include "kernel/numbers.hpp"
 #include "kernel/process_table.hpp"
 #include "program/bounded.hpp"
@@ -20,7 +18,6 @@ using namespace std::chrono_literals;
 constexpr Span kEffect = 2s;  // how long an effect may take to show
 
 // What was seen, where no call has failed.
-constexpr const char* kNoEnd = "the trial came to no end";
 constexpr const char* kNoEffect = "it has no effect";
 constexpr const char* kNotListed = "it does not list our child";
 
@@ -50,7 +47,7 @@ void try_shield(sys::Gate& gate, Trial& trial) {
     }
   }
   if (!before && sys::has_no_new_privileges(gate).value_or(false)) trial.needs = "no_new_privs";
-  trial.step = kNoEffect;
+  trial.failed(kNoEffect);
   if (!domain_holds(gate, *parent)) return;
   const auto sitter = fork_sitter(gate);
   if (!sitter) return trial.failed(sitter.error());
@@ -63,7 +60,7 @@ void try_shield(sys::Gate& gate, Trial& trial) {
   if (!mount_own_proc(gate)) trial.note = "the outer /proc stays in sight";
   const auto other = sys::fork(gate);
   if (other && other->pid == 0) sit(gate);
-  trial.word = first && other ? 1 : 0;
+  trial.word.set(first && other ? 1 : 0);
   sys::exit_now(gate, 0);
 }
 
@@ -78,11 +75,11 @@ void try_isolate(sys::Gate& gate, Trial& trial) {
   }
   if (!forked) return trial.failed(forked.error());
   if (forked->pid == 0) be_namespace_init(gate, trial);
-  trial.step = kNoEffect;
+  trial.failed(kNoEffect);
   // Both in there hold the other end, and only the end of both closes it.
   ends->second.reset();
   const bool ended = await_end(gate, forked->pid, kEffect) && sys::set_nonblocking(gate, in);
-  trial.works = ended && trial.word == 1 && comes_true(gate, kEffect, [&] {
+  trial.works = ended && trial.word.get() == 1 && comes_true(gate, kEffect, [&] {
                   char byte = 0;
                   return sys::read(gate, in, {&byte, 1}).value_or(1) == 0;
                 });
@@ -101,18 +98,26 @@ void try_cgroup(sys::Gate& gate, Trial& trial) {
   if (!sitter) {
     trial.failed(sitter.error());
   } else if (!comes_true(gate, kEffect, [&] { return leaf->populated(gate).value_or(false); })) {
-    trial.step = kNoEffect;
+    trial.failed(kNoEffect);
     (void)end_child(gate, sitter->pid);
   } else if (const auto killed = leaf->kill(gate); !killed) {
     trial.failed(killed.error());
     (void)end_child(gate, sitter->pid);
   } else {
-    trial.step = kNoEffect;
+    trial.failed(kNoEffect);
     const auto ended = await_end(gate, sitter->pid, kEffect);
     trial.works = ended && ended->kind == sys::Waited::Kind::signaled &&
                   comes_true(gate, kEffect, [&] { return !leaf->populated(gate).value_or(true); });
   }
   (void)comes_true(gate, kEffect, [&] { return leaf->remove(gate).has_value(); });
+}
+
+// Leaves its number in the word, and stays as long as it stands there.
+[[noreturn]] void be_orphan(sys::Gate& gate, Trial& trial) {
+  const int self = sys::own_pid(gate).value_or(0);
+  trial.word.set(self);
+  (void)comes_true(gate, kEffect + kEffect, [&] { return trial.word.get() != self; });
+  sys::exit_now(gate, 0);
 }
 
 // An orphan must become our child, once its parent between us is gone.
@@ -123,14 +128,16 @@ void try_subreaper(sys::Gate& gate, Trial& trial) {
   if (!middle) return trial.failed(middle.error());
   if (middle->pid == 0) {
     const auto orphan = sys::fork(gate);
-    if (orphan && orphan->pid == 0) sit(gate);
-    if (orphan) trial.word = orphan->pid;
+    if (orphan && orphan->pid == 0) be_orphan(gate, trial);
     sys::exit_now(gate, 0);
   }
-  trial.step = kNoEffect;
-  if (!await_end(gate, middle->pid, kEffect) || trial.word == 0) return;
-  trial.works = sys::wait_for_exit(gate, trial.word, sys::Peek::yes).has_value();
-  if (trial.works) (void)end_child(gate, trial.word);
+  trial.failed(kNoEffect);
+  const bool orphaned = await_end(gate, middle->pid, kEffect) &&
+                        comes_true(gate, kEffect, [&] { return trial.word.get() != 0; });
+  const int orphan = trial.word.get();
+  trial.works = orphaned && sys::wait_for_exit(gate, orphan, sys::Peek::yes);
+  trial.word.set(0);
+  if (trial.works) (void)await_end(gate, orphan, kEffect);
 }
 
 using Look = sys::Result<bool> (*)(sys::Gate& gate, int child);
@@ -139,7 +146,7 @@ using Look = sys::Result<bool> (*)(sys::Gate& gate, int child);
 void try_finding(sys::Gate& gate, Trial& trial, Look look) {
   const auto child = fork_sitter(gate);
   if (!child) return trial.failed(child.error());
-  trial.step = kNotListed;
+  trial.failed(kNotListed);
   const auto found = look(gate, child->pid);
   if (found) trial.works = *found;
   if (!found) trial.failed(found.error());
@@ -181,7 +188,7 @@ void try_waitid(sys::Gate& gate, Trial& t) { try_finding(gate, t, by_waitid); }
 void try_pidfd(sys::Gate& gate, Trial& trial) {
   const auto child = fork_sitter(gate);
   if (!child) return trial.failed(child.error());
-  trial.step = kNoEffect;
+  trial.failed(kNoEffect);
   const auto held = sys::open_pidfd(gate, child->pid);
   const auto sent =
       held ? sys::signal_pidfd(gate, held->get(), SIGKILL) : tl::unexpected(held.error());
@@ -203,7 +210,7 @@ void try_signalfd(sys::Gate& gate, Trial& trial) {
   const auto child = sys::fork(gate);
   if (!child) return trial.failed(child.error());
   if (child->pid == 0) sys::exit_now(gate, 0);
-  trial.step = kNoEffect;
+  trial.failed(kNoEffect);
   await_event(gate, signals->get(), trial);
   const auto received = sys::read_signal(gate, signals->get());
   trial.works = trial.works && received && received->signal == SIGCHLD;
@@ -214,44 +221,20 @@ void try_signalfd(sys::Gate& gate, Trial& trial) {
 
 void try_dumpable(sys::Gate& gate, Trial& trial) {
   if (const auto set = sys::set_dumpable(gate, false); !set) return trial.failed(set.error());
-  trial.step = kNoEffect;
+  trial.failed(kNoEffect);
   trial.works = !sys::is_dumpable(gate).value_or(true);
 }
 
-// Where the arguments stand is field 48 and 49 of proc_pid_stat(5), which a process may read of
-// itself. They are overwritten in this child alone.
+// main has overwritten our own arguments, as it does before it supervises: what is left of them?
 void try_argv(sys::Gate& gate, Trial& trial) {
-  constexpr std::size_t kLimit = std::size_t{1} << 20;
-  constexpr int kEndField = 49;
-  constexpr const char* kRow = "/proc/self/stat";
-  const auto row = sys::read_file(gate, kRow, 4096);
-  if (!row) return trial.failed({row.error().code, kRow});
-  trial.step = kNoEffect;
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;
-  std::string_view rest = *row;
-  rest.remove_prefix(std::min(rest.rfind(')') + 2, rest.size()));
-  for (int field = 3; field <= kEndField; ++field) {
-    const std::size_t space = std::min(rest.find(' '), rest.size());
-    begin = std::exchange(end, parse_decimal<std::uintptr_t>(rest.substr(0, space)).value_or(0));
-    rest.remove_prefix(std::min(space + 1, rest.size()));
-  }
-  if (begin == 0 || end < begin + 2 || end - begin > kLimit) return;
-  std::string shown(end - begin, 'x');
-  shown.back() = '\0';
-  std::memcpy(reinterpret_cast<char*>(begin), shown.data(), shown.size());
-  const auto read_back = sys::read_file(gate, "/proc/self/cmdline", kLimit);
-  trial.works = read_back && *read_back == shown;
-}
-
-struct Attempt {
-  void (*body)(sys::Gate& gate, Trial& trial);
-  Trial trial;
-};
-
-void make_attempt(sys::Gate& gate, void* argument) {
-  Attempt& attempt = *static_cast<Attempt*>(argument);
-  attempt.body(gate, attempt.trial);
+  constexpr std::size_t kLimit = 4096;
+  constexpr const char* kCommandLine = "/proc/self/cmdline";
+  constexpr std::string_view kShown = "quietus";
+  const auto read = sys::read_file(gate, kCommandLine, kLimit);
+  if (!read) return trial.failed({read.error().code, kCommandLine});
+  trial.failed(kNoEffect);
+  const auto left = std::string_view(*read).substr(0, read->find_last_not_of('\0') + 1);
+  trial.works = !left.empty() && kShown.starts_with(left);
 }
 
 constexpr MeansTrial kMeansTrials[kMeansCount] = {
@@ -282,27 +265,20 @@ const char* name(Purpose purpose) {
 
 const MeansTrial& means_trial(std::size_t index) { return kMeansTrials[index]; }
 
-MeansTrials try_means(sys::Gate& gate) {
-  MeansTrials means;
-  const auto memory = make_shared_object<Attempt>(gate);
+void try_means(sys::Gate& gate, MeansTrials& means) {
   // Children that cannot be made or waited for would only be left behind.
-  auto ended = in_child(
-      gate, [](sys::Gate&, void*) {}, nullptr);
-  if (!memory) ended = tl::unexpected(memory.error());
-  const bool possible = ended.has_value();
+  const auto possible = in_child(gate, [] { return true; });
   for (std::size_t at = 0; at < kMeansCount; ++at) {
     Trial& trial = means[at];
-    if (kMeansTrials[at].attempt == nullptr) continue;
-    if (possible) {
-      Attempt& attempt = **memory;
-      attempt.body = kMeansTrials[at].attempt;
-      attempt.trial = {.step = kNoEnd};
-      ended = in_child(gate, make_attempt, &attempt);
-      trial = attempt.trial;
-    }
+    const auto attempt = kMeansTrials[at].attempt;
+    if (attempt == nullptr) continue;
+    trial.failed("the trial came to no end");
+    const auto ended = !possible ? possible : in_child(gate, [&] {
+      attempt(gate, trial);
+      return true;
+    });
     if (!ended) trial.failed(ended.error());
   }
-  return means;
 }
 
 }  // namespace quietus

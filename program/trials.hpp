@@ -37,9 +37,9 @@ enum MeansIndex {
 };
 const MeansTrial& means_trial(std::size_t index);
 
+// In memory that is shared with children: they leave their answers there. inotify is left to the
+// directories: it works if it does in one of them.
 using MeansTrials = std::array<Trial, kMeansCount>;
-
-// `inotify` is left to the directories: it works if it does in one of them.
-MeansTrials try_means(sys::Gate& gate);
+void try_means(sys::Gate& gate, MeansTrials& means);
 
 }  // namespace quietus
