@@ -17,6 +17,7 @@
 namespace {
 
 using namespace harness;
+using namespace std::string_view_literals;
 
 // Of every means and use: where it stands in the answer.
 const Words kMeans = {"/killing/shield",       "/killing/isolate",       "/killing/cgroup",
@@ -292,11 +293,8 @@ class ProbeLibrary : public ProbePlace {
   void put(const std::string& name, std::string_view content) const {
     write_file(root_->inside(name), content);
   }
-  static constexpr std::string_view kOldGlibc{"\0GLIBC_2.2.5\0GLIBC_PRIVATE\0", 26};
-  static constexpr std::string_view kMusl{
-      "\0"
-      "1.2.4\0musl libc (any)\nVersion %s\n",
-      35};
+  static constexpr std::string_view kOldGlibc = "\0GLIBC_2.2.5\0GLIBC_PRIVATE\0"sv;
+  static constexpr std::string_view kMusl = "\0001.2.4\0musl libc (any)\nVersion %s\n"sv;
   std::string machine_;
   std::string glibc_;
   std::string musl_;
