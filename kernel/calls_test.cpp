@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 
@@ -72,7 +73,7 @@ TEST(Calls, ADescriptorHasOneOwner) {
   });
   UniqueFd first(gate, 7);
   UniqueFd second = std::move(first);
-  EXPECT_FALSE(first);
+  EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): that is what is asked
   EXPECT_EQ(second.get(), 7);
   UniqueFd third(gate, 8);
   third = std::move(second);
