@@ -73,7 +73,11 @@ sys::Result<Place*> examine(sys::Gate& gate, std::string_view directory) {
   // Ignored, the kernel would collect our children itself, and their numbers would be free.
   (void)sys::reset_signal(gate, SIGCHLD);
   const auto memory = make_shared_object<Place>(gate);
-  if (!memory) return memory;
+  if (!memory) {
+    const std::string why = sys::errno_text(memory.error().code, memory.error().call);
+    (void)sys::write_all(gate, 2, "quietus: " + why + '\n');
+    return memory;
+  }
   Place& place = **memory;
   (void)sys::platform(gate, place.platform);
   find_c_libraries(gate, place.c_libraries);

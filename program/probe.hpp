@@ -28,7 +28,7 @@ struct Place {
 
 // Looks, and tries; in /tmp, and in the directory given, else the working directory. Blocks all
 // signals for good: nothing may interrupt what has to be tidied up. The place stays in memory that
-// is shared with children; without any, there is none.
+// is shared with children; without any there is none, which is told on descriptor 2.
 sys::Result<Place*> examine(sys::Gate& gate, std::string_view directory = {});
 
 // The verb: prints to descriptor 1 and returns the exit code.

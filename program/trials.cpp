@@ -78,8 +78,10 @@ void try_isolate(sys::Gate& gate, Trial& trial) {
   trial.failed(kNoEffect);
   // Both in there hold the other end, and only the end of both closes it.
   ends->second.reset();
-  const bool ended = await_end(gate, forked->pid, kEffect) && sys::set_nonblocking(gate, in);
-  trial.works = ended && trial.word.get() == 1 && comes_true(gate, kEffect, [&] {
+  const auto ended = await_end(gate, forked->pid, kEffect);
+  if (ended && ended->value != 0) return trial.failed("its uid_map cannot be written");
+  trial.works = ended && trial.word.get() == 1 && sys::set_nonblocking(gate, in) &&
+                comes_true(gate, kEffect, [&] {
                   char byte = 0;
                   return sys::read(gate, in, {&byte, 1}).value_or(1) == 0;
                 });
