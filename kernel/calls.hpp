@@ -146,7 +146,7 @@ Result<Unit> set_limit(Gate& gate, int resource, std::uint64_t soft, std::uint64
 Result<Unit> clear_groups(Gate& gate);
 Result<Unit> set_gid(Gate& gate, unsigned gid);
 Result<Unit> set_uid(Gate& gate, unsigned uid);
-Result<Unit> mount_private_root(Gate& gate);
+Result<Unit> keep_mounts_private(Gate& gate, const char* mount_point);
 Result<Unit> mount_proc(Gate& gate);
 Error execute(Gate& gate, const char* path, const char* const* argv, const char* const* envp);
 [[noreturn]] void exit_now(Gate& gate, int code);

@@ -318,8 +318,8 @@ Result<Unit> change_directory(Gate& gate, const char* path) {
   return done(gate, "chdir", SYS_chdir, path);
 }
 
-Result<Unit> mount_private_root(Gate& gate) {
-  return done(gate, "mount", SYS_mount, "none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+Result<Unit> keep_mounts_private(Gate& gate, const char* mount_point) {
+  return done(gate, "mount", SYS_mount, "none", mount_point, nullptr, MS_REC | MS_PRIVATE, nullptr);
 }
 
 Result<Unit> mount_proc(Gate& gate) {

@@ -37,7 +37,11 @@ sys::Result<sys::Forked> fork_isolated(sys::Gate& gate) {
 }
 
 sys::Result<sys::Unit> mount_own_proc(sys::Gate& gate) {
-  if (const auto hidden = sys::mount_private_root(gate); !hidden) return hidden;
+  // Only what is mounted over /proc must stay with us. Where that is no mount point of its own, the
+  // root has to do; in a chroot that in turn is none.
+  auto hidden = sys::keep_mounts_private(gate, "/proc");
+  if (!hidden) hidden = sys::keep_mounts_private(gate, "/");
+  if (!hidden) return hidden;
   return sys::mount_proc(gate);
 }
 
