@@ -40,7 +40,8 @@ Result<int> page_size(Gate& gate);
 // --- descriptors and files -----------------------------------------------------------------
 Result<UniqueFd> open(Gate& gate, const char* path, int flags, unsigned mode = 0);
 Result<UniqueFd> open_at(Gate& gate, int dir, const char* path, int flags, unsigned mode = 0);
-Result<std::pair<UniqueFd, UniqueFd>> pipe(Gate& gate);  // read end, write end
+using Pipe = std::pair<UniqueFd, UniqueFd>;  // read end, write end
+Result<Pipe> pipe(Gate& gate);
 Result<std::size_t> read(Gate& gate, int fd, std::span<char> buffer);
 Result<std::size_t> write(Gate& gate, int fd, std::string_view bytes);
 Result<Unit> write_all(Gate& gate, int fd, std::string_view bytes);
@@ -52,6 +53,8 @@ Result<Unit> duplicate_onto(Gate& gate, int fd, int target);  // dup3 without cl
 Result<bool> is_open(Gate& gate, int fd);
 Result<Unit> set_nonblocking(Gate& gate, int fd);
 Result<Unit> set_appending(Gate& gate, int fd);  // and blocking
+// Moves what is in one pipe to another, without a copy; blocks on neither.
+Result<std::size_t> splice(Gate& gate, int from, int to, std::size_t most);
 Result<Unit> set_pipe_size(Gate& gate, int fd, int bytes);
 Result<struct stat> lstat(Gate& gate, const char* path);
 Result<struct stat> lstat_at(Gate& gate, int dir, const char* path);
@@ -81,6 +84,7 @@ Result<std::string> working_directory(Gate& gate);
 Result<std::size_t> read_directory(Gate& gate, int fd, std::span<char> buffer);  // getdents64
 Result<UniqueFd> inotify(Gate& gate);
 Result<int> watch_directory(Gate& gate, int inotify, const char* path);
+Result<Unit> unwatch(Gate& gate, int inotify, int watch);
 Result<Unit> random_bytes(Gate& gate, std::span<char> bytes);
 Result<void*> map_shared(Gate& gate, std::size_t bytes);  // anonymous, shared with later children
 Result<Unit> sleep(Gate& gate, Span span);                // only where poll fails

@@ -69,7 +69,7 @@ Result<UniqueFd> open_at(Gate& gate, int dir, const char* path, int flags, unsig
   return owned(gate, call(gate, "open", SYS_openat, dir, path, flags | O_CLOEXEC, mode));
 }
 
-Result<std::pair<UniqueFd, UniqueFd>> pipe(Gate& gate) {
+Result<Pipe> pipe(Gate& gate) {
   int ends[2] = {-1, -1};
   const auto made = call(gate, "pipe", SYS_pipe2, ends, O_CLOEXEC);
   if (!made) return tl::unexpected(made.error());
@@ -177,6 +177,11 @@ Result<Unit> set_nonblocking(Gate& gate, int fd) {
 
 Result<Unit> set_appending(Gate& gate, int fd) {
   return done(gate, "fcntl", SYS_fcntl, fd, F_SETFL, O_APPEND);
+}
+
+Result<std::size_t> splice(Gate& gate, int from, int to, std::size_t most) {
+  constexpr unsigned kNonblock = 2;  // SPLICE_F_NONBLOCK, a GNU extension
+  return count(call(gate, "splice", SYS_splice, from, nullptr, to, nullptr, most, kNonblock));
 }
 
 Result<Unit> set_pipe_size(Gate& gate, int fd, int bytes) {
@@ -291,6 +296,10 @@ Result<UniqueFd> inotify(Gate& gate) {
 Result<int> watch_directory(Gate& gate, int inotify, const char* path) {
   constexpr unsigned kEvents = IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
   return number(call(gate, "inotify_add_watch", SYS_inotify_add_watch, inotify, path, kEvents));
+}
+
+Result<Unit> unwatch(Gate& gate, int inotify, int watch) {
+  return done(gate, "inotify_rm_watch", SYS_inotify_rm_watch, inotify, watch);
 }
 
 Result<Unit> random_bytes(Gate& gate, std::span<char> bytes) {

@@ -16,26 +16,34 @@ constexpr int kReadsPerTurn = 64;
 // What a pipe can still hold when everybody is gone, with a wide margin for writers that are not.
 constexpr int kReadsAtTheEnd = 1024;
 
-}  // namespace
-
-sys::Result<OutputRelay> OutputRelay::create(sys::Gate& gate, sys::UniqueFd file,
-                                             std::uint64_t limit) {
+sys::Result<sys::Pipe> make_pipe(sys::Gate& gate) {
   auto ends = sys::pipe(gate);
-  if (!ends) return tl::unexpected(ends.error());
+  if (!ends) return ends;
   if (const auto set = sys::set_nonblocking(gate, ends->first.get()); !set) {
     return tl::unexpected(set.error());
   }
   (void)sys::set_pipe_size(gate, ends->first.get(), kPipeSize);  // as large as the user may have it
-  const auto memory = sys::map_shared(gate, sizeof(State) + limit);
-  if (!memory) return tl::unexpected(memory.error());
-  return OutputRelay(std::move(ends->first), std::move(ends->second), std::move(file),
-                     new (*memory) State, limit);
+  return ends;
 }
 
-OutputRelay::OutputRelay(sys::UniqueFd read_end, sys::UniqueFd write_end, sys::UniqueFd file,
-                         State* state, std::uint64_t limit)
-    : read_end_(std::move(read_end)),
-      write_end_(std::move(write_end)),
+}  // namespace
+
+sys::Result<OutputRelay> OutputRelay::create(sys::Gate& gate, sys::UniqueFd file,
+                                             std::uint64_t limit) {
+  auto worker = make_pipe(gate);
+  if (!worker) return tl::unexpected(worker.error());
+  auto batch = make_pipe(gate);
+  if (!batch) return tl::unexpected(batch.error());
+  const auto memory = sys::map_shared(gate, sizeof(State) + limit);
+  if (!memory) return tl::unexpected(memory.error());
+  return OutputRelay(std::move(*worker), std::move(*batch), std::move(file), new (*memory) State,
+                     limit);
+}
+
+OutputRelay::OutputRelay(sys::Pipe worker, sys::Pipe batch, sys::UniqueFd file, State* state,
+                         std::uint64_t limit)
+    : worker_(std::move(worker)),
+      batch_(std::move(batch)),
       file_(std::move(file)),
       state_(state),
       ring_(reinterpret_cast<char*>(state + 1)),
@@ -44,16 +52,25 @@ OutputRelay::OutputRelay(sys::UniqueFd read_end, sys::UniqueFd write_end, sys::U
 
 bool OutputRelay::drain(sys::Gate& gate) {
   for (int reads = 0; reads < kReadsPerTurn; ++reads) {
-    const bool took = state_->head < head_limit_ ? take_head(gate) : take_tail(gate);
-    if (!took) return false;
+    // The batch first: the other half may have left one.
+    if (take(gate, batch_.first.get())) continue;
+    if (sys::splice(gate, worker_.first.get(), batch_.second.get(), kPipeSize).value_or(0) > 0) {
+      continue;
+    }
+    // Nothing there, or no splice(2) here.
+    if (!take(gate, worker_.first.get())) return false;
   }
   return true;
 }
 
+bool OutputRelay::take(sys::Gate& gate, int from) {
+  return state_->head < head_limit_ ? take_head(gate, from) : take_tail(gate, from);
+}
+
 // The ring is free until the head is full, so it serves as the buffer.
-bool OutputRelay::take_head(sys::Gate& gate) {
+bool OutputRelay::take_head(sys::Gate& gate, int from) {
   const std::uint64_t room = std::min(head_limit_ - state_->head, tail_limit_);
-  const auto got = sys::read(gate, read_end_.get(), {ring_, std::min<std::size_t>(room, kChunk)});
+  const auto got = sys::read(gate, from, {ring_, std::min<std::size_t>(room, kChunk)});
   if (!got || *got == 0) return false;
   to_file(gate, {ring_, *got});
   state_->last_of_head = ring_[*got - 1];
@@ -62,10 +79,10 @@ bool OutputRelay::take_head(sys::Gate& gate) {
   return true;
 }
 
-bool OutputRelay::take_tail(sys::Gate& gate) {
+bool OutputRelay::take_tail(sys::Gate& gate, int from) {
   const std::uint64_t at = tail_total() % tail_limit_;
-  const auto got = sys::read(gate, read_end_.get(),
-                             {ring_ + at, std::min<std::size_t>(tail_limit_ - at, kChunk)});
+  const auto got =
+      sys::read(gate, from, {ring_ + at, std::min<std::size_t>(tail_limit_ - at, kChunk)});
   if (!got || *got == 0) return false;
   state_->total += *got;
   return true;

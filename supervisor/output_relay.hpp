@@ -17,9 +17,9 @@ class OutputRelay {
   // The memory is shared with children made later: when one half is killed the other one finishes.
   static sys::Result<OutputRelay> create(sys::Gate& gate, sys::UniqueFd file, std::uint64_t limit);
 
-  [[nodiscard]] int worker_end() const { return write_end_.get(); }
-  void close_worker_end() { write_end_.reset(); }
-  [[nodiscard]] int fd() const { return read_end_.get(); }
+  [[nodiscard]] int worker_end() const { return worker_.second.get(); }
+  void close_worker_end() { worker_.second.reset(); }
+  [[nodiscard]] int fd() const { return worker_.first.get(); }
 
   // Takes what is there, bounded. False: nothing more just now, or the end.
   bool drain(sys::Gate& gate);
@@ -38,15 +38,18 @@ class OutputRelay {
     std::int32_t write_error = 0;
   };
 
-  OutputRelay(sys::UniqueFd read_end, sys::UniqueFd write_end, sys::UniqueFd file, State* state,
+  OutputRelay(sys::Pipe worker, sys::Pipe batch, sys::UniqueFd file, State* state,
               std::uint64_t limit);
-  bool take_head(sys::Gate& gate);
-  bool take_tail(sys::Gate& gate);
+  bool take(sys::Gate& gate, int from);
+  bool take_head(sys::Gate& gate, int from);
+  bool take_tail(sys::Gate& gate, int from);
   void to_file(sys::Gate& gate, std::string_view bytes);
   [[nodiscard]] std::uint64_t tail_total() const { return state_->total - state_->head; }
 
-  sys::UniqueFd read_end_;
-  sys::UniqueFd write_end_;
+  sys::Pipe worker_;
+  // A read locks the pipe while it copies, and a write waits for it. So whole pages are moved from
+  // the worker's pipe to one that only we use, and copied from there while the worker writes on.
+  sys::Pipe batch_;
   sys::UniqueFd file_;
   State* state_;  // at the front of the shared mapping; the ring follows
   char* ring_;

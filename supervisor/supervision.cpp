@@ -267,6 +267,7 @@ void Supervision::on(Event event, Moment now) {
     ending_since_ = now;
     if (ladder_.overran()) outcome_.because(Cause::deadline);
     tell(Note::of(Note::Kind::ending, static_cast<int>(outcome_.cause), outcome_.stop_by));
+    if (sources_.files != nullptr) sources_.files->disarm(gate_);
   }
   switch (action) {
     case Ladder::Action::none: break;

@@ -1,5 +1,6 @@
 #include "supervisor/watched_files.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace quietus {
@@ -29,8 +30,14 @@ void WatchedFiles::arm(sys::Gate& gate) {
   for (const File& file : files_) {
     const std::string directory =
         directory_path_.empty() ? directory_of(file.path) : directory_path_;
-    (void)sys::watch_directory(gate, inotify_.get(), directory.c_str());
+    const auto watch = sys::watch_directory(gate, inotify_.get(), directory.c_str());
+    if (watch && std::ranges::find(watches_, *watch) == watches_.end()) watches_.push_back(*watch);
   }
+}
+
+void WatchedFiles::disarm(sys::Gate& gate) {
+  for (const int watch : watches_) (void)sys::unwatch(gate, inotify_.get(), watch);
+  watches_.clear();
 }
 
 void WatchedFiles::drain(sys::Gate& gate) {

@@ -29,6 +29,9 @@ class WatchedFiles {
   // between is then seen.
   void arm(sys::Gate& gate);
   [[nodiscard]] int fd() const { return inotify_.get(); }
+  // Ends inotify's part; present() still answers. The kernel frees watches in the background, and a
+  // close(2), or the exit, waits for it: 12 ms where nothing has been given back before.
+  void disarm(sys::Gate& gate);
   // Takes what inotify has to say; afterwards it is time to look.
   void drain(sys::Gate& gate);
 
@@ -44,6 +47,7 @@ class WatchedFiles {
   int directory_;
   std::string directory_path_;
   std::vector<File> files_;
+  std::vector<int> watches_;
   sys::UniqueFd inotify_;
 };
 

@@ -56,4 +56,5 @@ ${_gcc_lib}/crtend.o ${_musl_lib}/crtn.o -o <TARGET>")
 # A binary that is uploaded ten thousand times a day: every page counts. LTO sees that most functions
 # have one caller; no page is spent on keeping code and data apart.
 set(CMAKE_CXX_FLAGS_MINSIZEREL_INIT "-Oz -DNDEBUG -flto=auto -fno-fat-lto-objects -fno-inline-functions-called-once")
-set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-z,noseparate-code -Wl,-z,norelro -Wl,--build-id=none")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-z,noseparate-code -Wl,-z,norelro \
+-Wl,-z,common-page-size=64 -Wl,--build-id=none")
