@@ -109,7 +109,11 @@ Ended Running::wait(double seconds) {
   ended.form = launch_.form;
   const bool in_namespace = !launch_.namespace_status.empty();
   const bool done = eventually(
-      [&] { return over() || (in_namespace && exists(launch_.namespace_status)); }, seconds);
+      [&] {
+        // Not as soon as the file exists: it is empty at first.
+        return over() || (in_namespace && !read_file(launch_.namespace_status).empty());
+      },
+      seconds);
   ended.seconds = seconds_since(start_);
   ended.survivors = living_descendants();
   if (in_namespace) {

@@ -172,9 +172,18 @@ TEST_F(Report, proof_and_means_fit_each_other) {
 }
 
 TEST_F(Report, counts_who_was_collected_and_who_was_killed) {
-  const Ended ended =
-      end_of(run({}, actor({"repeat:5", "[", "orphan", "[", "exit:0", "]", "]", "repeat:3", "[",
-                            "daemon", "[", "beat:1", "]", "]", "await:1:3", "exit:0"})));
+  const std::string go = path("go");
+  Running running =
+      start(run({}, actor({"repeat:5", "[", "orphan", "[", "touch:2", "exit:0", "]", "]",
+                           "repeat:3", "[", "daemon", "[", "touch:2", "beat:1", "]", "]",
+                           "await-file:" + go, "exit:0"})));
+  // All have lived, and the five are gone: the worker and the three are left.
+  ASSERT_TRUE(eventually([&] { return beats_.count(2) == 8; }));
+  const pid_t supervisor = running.supervisor();
+  ASSERT_TRUE(eventually([&] { return descendants(supervisor).size() == 4; }));
+  write_file(go, "");
+  const Ended ended = running.wait();
+  ASSERT_TRUE(ended.report) << ended.text();
   EXPECT_EQ(ended.report->integer("/killed"), 3) << ended.report->dump();
   // Five ended by themselves; the worker is not among those that are counted.
   EXPECT_EQ(ended.report->integer("/reaped"), 8);
