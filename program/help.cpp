@@ -113,7 +113,7 @@ constexpr VerbHelp kVerbHelp[] = {
      "End the command as if its deadline had come.", ""},
     {"renew", kOtherSession, "renew --session DIR", "Keep the lease of the session.", ""},
     {"remove", kOtherSession, "remove --session DIR",
-     "Delete the directory, unless a supervisor lives.", ""},
+     "Delete the directory of a session that is over: stop it first.", ""},
     {"probe", kProbe, "probe [--json]", "Tell what this sandbox is, and which means work here.",
      ""},
     {"doctor", kDoctor, "doctor", "Show that everything can be ended here, and how surely.", ""},
