@@ -22,6 +22,7 @@ fi
 # One line a suite: name | presets that it needs | command.
 # A suite says how many tests it ran in a last line "N passed, N failed", in the summary of ctest, or
 # in GoogleTest's record at $XML; one that says nothing is a single test, judged by its exit code.
+# Lines of a suite that begin with "# " are told below its count: figures that a reader must see.
 # shellcheck disable=SC2016  # variables are for the shell that runs the command
 suites='
 format           |                               | bash tools/format.sh --check
@@ -35,6 +36,7 @@ scenarios-enosys | dev                           | QUIETUS_WRAPPER="$deny ENOSYS
 scenarios-eperm  | dev                           | QUIETUS_WRAPPER="$deny EPERM $optional --" $blackbox ^blackbox$
 session          | dev                           | $blackbox ^session$
 session-musl     | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^session$
+faults           | dev                           | build/dev/faults
 storms           | dev                           | ctest --preset dev -L ^storm$
 aarch64          | musl-aarch64                  | bash tests/aarch64/run.sh
 unit-asan        | asan                          | build/asan/unit_tests --gtest_output=$XML
@@ -95,6 +97,7 @@ run_suite() {  # NAME COMMAND
   count_suite "$1" $code
   [ "$suite_skipped" = 0 ] || skips=", $suite_skipped skipped"
   note "$1: $suite_passed passed, $suite_failed failed$skips ($((SECONDS - began)) s)"
+  sed -n 's/^# /    /p' "$logs/$1.log"
   [ "$suite_failed" = 0 ] || grep -vE ' (Start +[0-9]+: |Passed +[0-9.]+ sec)' "$logs/$1.log" |
     tail -n 40 | sed 's/^/    /'
   passed=$((passed + suite_passed)) failed=$((failed + suite_failed))

@@ -1,10 +1,10 @@
 // The fault sweep. Without arguments: every case, every kind of request that a run of it makes,
-// some faults each. QUIETUS_FAULTS=full tries them all, which takes hours of one core.
+// some faults each. QUIETUS_SWEEP=full tries them all, which takes hours of one core.
 //
 //   faults                      the sweep; the last line is "N passed, N failed", counted in cases
 //   faults CASE                 one case only
-//   faults CASE FAULT [trace]   one run, told in full; FAULT as the sweep prints it, "none" for
-//   none faults list                 the cases
+//   faults CASE FAULT [trace]   one run, told in full; FAULT as the sweep prints it, or "none"
+//   faults list                 the cases
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -79,7 +79,7 @@ class Sweep {
 
   int all(const std::string& only) {
     const auto start = harness::Clock::now();
-    const char* wanted = std::getenv("QUIETUS_FAULTS");
+    const char* wanted = std::getenv("QUIETUS_SWEEP");
     const Breadth breadth =
         wanted != nullptr && std::strcmp(wanted, "full") == 0 ? Breadth::full : Breadth::quick;
     for (const Case& made : cases_) {
@@ -269,7 +269,7 @@ class Sweep {
       total.kinds.insert(tally.kinds.begin(), tally.kinds.end());
       if (tally.violations > 0) ++failed;
     }
-    std::printf("%zu request kinds, %zu runs, the fault struck in %zu, %zu violations, %.0f s\n",
+    std::printf("# %zu request kinds, %zu runs, the fault struck in %zu, %zu violations, %.0f s\n",
                 total.kinds.size(), total.runs, total.struck, total.violations, seconds);
     std::printf("%zu passed, %d failed\n", tally_.size() - static_cast<std::size_t>(failed),
                 failed);
