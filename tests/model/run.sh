@@ -6,7 +6,8 @@
 #                                   run.sh trace MUTATION=STOP_FOLLOWS_INODE KILLS=2
 #
 # A mutation is a fault that is built into the model. It has to break the very property that guards
-# against it: one that passes is a failed test. Ends with the count.
+# against it: one that passes is a failed test. Ends with the figures, in lines that begin with "# "
+# for whoever reads the log of all suites, and the count.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 models=$(cd "$here/../../docs/model" && pwd)
@@ -138,7 +139,8 @@ check_configuration() {  # NAME SIZES
   else
     searched+=("$at")
     total=$((total + $(states "$at")))
-    ok "$1 ($2): $(states "$at") states"
+    figures+=("$1 ($2): $(states "$at") states")
+    ok "${figures[-1]}"
   fi
 }
 
@@ -169,20 +171,23 @@ check_mutation() {  # NAME PROPERTY SIZES
     bad "$1: cannot be searched"
   elif found=$(broken "$at") && [ "$found" = "$2" ]; then
     ok "$1 breaks $2 (after $(states "$at") states)"
+    noticed=$((noticed + 1))
   else
     bad "$1 does not break $2 (${found:-nothing is broken}; $3; $(states "$at") states)"
   fi
 }
 
-searched=() violated=''
+searched=() violated='' figures=()
 echo "configurations:"
 while IFS='|' read -r name sizes; do
   name=$(xargs <<<"$name") sizes=$(xargs <<<"$sizes")
   [ -z "$name" ] || check_configuration "$name" "$sizes"
 done <<<"$configurations"
-echo "        $total states in all"
+figures+=("$total states in all")
+echo "        ${figures[-1]}"
 
 echo "properties:"
+hold=''
 for property in $properties; do
   if [[ " $violated " == *" $property "* ]]; then
     bad "$property"
@@ -190,8 +195,10 @@ for property in $properties; do
     bad "$property is not decided"
   else
     ok "$property holds in every state"
+    hold+=" $property"
   fi
 done
+figures+=("hold in every state:${hold:- nothing}")
 if [ ${#searched[@]} -gt 0 ] && check_reach; then
   ok "every step of the model is reached"
 else
@@ -199,7 +206,7 @@ else
 fi
 
 echo "mutations:"
-tried='' guarded=''
+tried='' guarded='' noticed=0
 while IFS='|' read -r name property sizes; do
   name=${name// /} property=${property// /} sizes=$(xargs <<<"$sizes")
   [ -n "$name" ] || continue
@@ -212,6 +219,8 @@ done
 for property in $properties; do
   [[ " $guarded " == *" $property "* ]] || bad "no mutation breaks $property"
 done
+figures+=("$noticed of $(wc -w <<<"$tried") mutations break the property that guards against them")
 
+printf '# %s\n' "${figures[@]}"
 echo "$passed passed, $failed failed"
 [ $passed -gt 0 ] && [ $failed = 0 ]
