@@ -173,10 +173,9 @@ TEST_F(Report, proof_and_means_fit_each_other) {
 
 TEST_F(Report, counts_who_was_collected_and_who_was_killed) {
   const std::string go = path("go");
-  Running running =
-      start(run({}, actor({"repeat:5", "[", "orphan", "[", "touch:2", "exit:0", "]", "]",
-                           "repeat:3", "[", "daemon", "[", "touch:2", "beat:1", "]", "]",
-                           "await-file:" + go, "exit:0"})));
+  Running running = start(
+      run({}, actor({"repeat:5", "[", "orphan", "[", "touch:2", "exit:0", "]", "]", "repeat:3", "[",
+                     "daemon", "[", "touch:2", "beat:1", "]", "]", "await-file:" + go, "exit:0"})));
   // All have lived, and the five are gone: the worker and the three are left.
   ASSERT_TRUE(eventually([&] { return beats_.count(2) == 8; }));
   const pid_t supervisor = running.supervisor();
