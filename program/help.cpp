@@ -75,55 +75,15 @@ constexpr const char* kProgramHelp =
 constexpr const char* kDurations =
     "DURATION is a number of seconds, or one with the suffix s, m, h or d.\n\n";
 
-constexpr const char* kCommandCodes =
-    "\n"
-    "Exit codes: CMD's own, or 128+N when it died of signal N;\n"
-    "  122  stopped on request              125  quietus itself failed\n"
-    "  123  cleanup could not be confirmed  126  CMD cannot be executed\n"
-    "  124  deadline or expire file         127  CMD was not found\n";
-
 constexpr const char* kLaunchCodes =
     "  121  nothing was started: stopped before, claimed already, or no directory\n"
     "With --detach: 0 when CMD runs, else 121, 125, 126 or 127.\n";
 
-constexpr const char* kStopCodes =
-    "\nExit codes: 0 confirmed, 123 not confirmed, 125 not known (or not in time).\n";
-
-struct VerbHelp {
-  std::string_view verb;
-  unsigned bit;
-  const char* usage;
-  const char* about;
-  const char* codes;
-};
-
-constexpr VerbHelp kVerbHelp[] = {
-    {"run", kRun, "run [OPTIONS] [--] CMD...", "Run CMD and leave nothing behind.", kCommandCodes},
-    {"launch", kLaunch, "launch --session DIR [OPTIONS] [--] CMD...",
-     "Claim the session, run CMD, leave the receipt in DIR.", kCommandCodes},
-    {"stop", kStop, "stop --session DIR [OPTIONS]",
-     "Stop the session's command, or fence a launch that is still to come; print\n"
-     "the receipt as soon as it is final.",
-     kStopCodes},
-    {"wait", kWait, "wait --session DIR [OPTIONS]",
-     "Wait until the receipt is final, and print it.", kStopCodes},
-    {"status", kStatus, "status --session DIR [--json]", "Show what is known of the session.", ""},
-    {"create", kOtherSession, "create --session DIR", "Make the directory, mode 0700.", ""},
-    {"expire", kOtherSession, "expire --session DIR",
-     "End the command as if its deadline had come.", ""},
-    {"renew", kOtherSession, "renew --session DIR", "Keep the lease of the session.", ""},
-    {"remove", kOtherSession, "remove --session DIR",
-     "Delete the directory of a session that is over: stop it first.", ""},
-    {"probe", kProbe, "probe [--json]", "Tell what this sandbox is, and which means work here.",
-     ""},
-    {"doctor", kDoctor, "doctor", "Show that everything can be ended here, and how surely.", ""},
-};
-
 }  // namespace
 
 std::string help_text(std::string_view verb) {
-  for (const VerbHelp& known : kVerbHelp) {
-    if (known.verb != verb) continue;
+  for (const VerbSpec& known : verb_table()) {
+    if (known.word != verb) continue;
     std::string text = "Usage: quietus ";
     text += known.usage;
     text += "\n\n";

@@ -91,8 +91,41 @@ constexpr OptionSpec kOptions[] = {
     {OptionId::help, "help", 'h', nothing, {}, "this text", kAll},
 };
 
+constexpr const char* kCommandCodes =
+    "\n"
+    "Exit codes: CMD's own, or 128+N when it died of signal N;\n"
+    "  122  stopped on request              125  quietus itself failed\n"
+    "  123  cleanup could not be confirmed  126  CMD cannot be executed\n"
+    "  124  deadline or expire file         127  CMD was not found\n";
+
+constexpr const char* kStopCodes =
+    "\nExit codes: 0 confirmed, 123 not confirmed, 125 not known (or not in time).\n";
+
+constexpr VerbSpec kVerbs[] = {
+    {"run", kRun, "run [OPTIONS] [--] CMD...", "Run CMD and leave nothing behind.", kCommandCodes},
+    {"launch", kLaunch, "launch --session DIR [OPTIONS] [--] CMD...",
+     "Claim the session, run CMD, leave the receipt in DIR.", kCommandCodes},
+    {"stop", kStop, "stop --session DIR [OPTIONS]",
+     "Stop the session's command, or fence a launch that is still to come; print\n"
+     "the receipt as soon as it is final.",
+     kStopCodes},
+    {"wait", kWait, "wait --session DIR [OPTIONS]",
+     "Wait until the receipt is final, and print it.", kStopCodes},
+    {"status", kStatus, "status --session DIR [--json]", "Show what is known of the session.", ""},
+    {"create", kOtherSession, "create --session DIR", "Make the directory, mode 0700.", ""},
+    {"expire", kOtherSession, "expire --session DIR",
+     "End the command as if its deadline had come.", ""},
+    {"renew", kOtherSession, "renew --session DIR", "Keep the lease of the session.", ""},
+    {"remove", kOtherSession, "remove --session DIR",
+     "Delete the directory of a session that is over: stop it first.", ""},
+    {"probe", kProbe, "probe [--json]", "Tell what this sandbox is, and which means work here.",
+     ""},
+    {"doctor", kDoctor, "doctor", "Show that everything can be ended here, and how surely.", ""},
+};
+
 }  // namespace
 
 std::span<const OptionSpec> option_table() { return kOptions; }
+std::span<const VerbSpec> verb_table() { return kVerbs; }
 
 }  // namespace quietus

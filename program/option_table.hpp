@@ -1,5 +1,5 @@
-// The one table of options: the parser, the help texts and (later) manual and completions come from
-// it.
+// The one table of options, and that of verbs: the parser, the help texts, the lists of the manual
+// and the completions come from them.
 #pragma once
 
 #include <cstdint>
@@ -75,5 +75,15 @@ struct OptionSpec {
 };
 
 std::span<const OptionSpec> option_table();
+
+struct VerbSpec {
+  std::string_view word;
+  unsigned bit;
+  const char* usage;
+  const char* about;
+  const char* codes;  // the text on exit codes; may be empty
+};
+
+std::span<const VerbSpec> verb_table();
 
 }  // namespace quietus
