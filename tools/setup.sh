@@ -10,6 +10,7 @@ set -euo pipefail
 demo=(g++ cmake ninja-build libexpected-dev musl-dev)
 tests=(libgtest-dev libgmock-dev nlohmann-json3-dev clang clang-format clang-tidy libclang-rt-dev shellcheck git
   python3 procps strace bubblewrap busybox-static spin
+  scdoc man-db zsh fish
   g++-aarch64-linux-gnu musl-dev:arm64 qemu-system-arm cpio)
 
 case "${1-}" in

@@ -29,6 +29,7 @@ format           |                               | bash tools/format.sh --check
 shell            |                               | find . -name "*.sh" -not -path "./build/*" -exec shellcheck .ci/run {} +
 fences           | dev release musl musl-aarch64 | bash tests/fences/run.sh
 model            |                               | bash tests/model/run.sh
+documents        | musl                          | bash tests/documents/run.sh
 unit             | dev                           | build/dev/unit_tests --gtest_output=$XML
 scenarios        | dev                           | $blackbox ^blackbox$
 scenarios-musl   | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^blackbox$

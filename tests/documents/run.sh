@@ -1,0 +1,191 @@
+#!/usr/bin/env bash
+# Help, manual and the completions of each shell name the same verbs and options, and complete what
+# can be completed. Needs the preset musl built, and what tools/setup.sh test installs. Ends with the
+# count.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+quietus=$root/build/musl/quietus
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0
+
+ok() { echo "ok      $1"; passed=$((passed + 1)); }
+bad() { echo "FAILED  $1"; sed 's/^/    /' "$scratch/output" | tail -n 20; failed=$((failed + 1)); }
+holds() {  # NAME COMMAND...
+  local name=$1
+  shift
+  if "$@" >"$scratch/output" 2>&1; then ok "$name"; else bad "$name"; fi
+}
+notices() {  # NAME WORDS COMMAND...: the comparison must fail, and show these words
+  local name="notices $1" words=$2
+  shift 2
+  if ! "$@" >"$scratch/output" 2>&1 && grep -qF -- "$words" "$scratch/output"; then ok "$name"; else bad "$name"; fi
+}
+
+if ! cmake --build "$root/build/musl" --target documents >"$scratch/output" 2>&1; then
+  bad "the documents are built"
+  echo "$passed passed, $failed failed"
+  exit 1
+fi
+cp -r "$root/build/musl/packaging/documents" "$scratch/documents"
+mapfile -t verbs < <(grep -vF -e ' ' -e - "$scratch/documents/list")
+
+# --- who names what ---------------------------------------------------------------------------------
+
+# All of these print "VERB" and "VERB --option"; the form without a verb is "-".
+named_in_help() {
+  local verb words
+  echo -
+  "$quietus" --help >"$scratch/help.txt"
+  sed -nE 's/^(Usage:|      ) quietus ([a-z]+) .*/\2/p' "$scratch/help.txt"
+  sed -nE 's/.*[|] ([a-z]+) [|].*/\1/p' "$scratch/help.txt"
+  sed -nE 's/^Verbs of a session: (.*)\.$/\1/p' "$scratch/help.txt" | tr -d ' ' | tr ',' '\n'
+  grep -oE '[|] --version' "$scratch/help.txt" | sed 's/^|/-/'
+  for verb in - "${verbs[@]}"; do
+    words=("$verb")
+    [ "$verb" != - ] || words=()
+    "$quietus" "${words[@]}" --help | sed '1,/^Options:$/d; /^$/,$d' |
+      grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+|also --[a-z-]+' | sed -E "s/.* --/$verb --/"
+  done
+}
+
+manual() { MANWIDTH=900 man -l --no-hyphenation "$1/man/quietus.1" 2>/dev/null; }
+section() { sed -n "/^$1\$/,/^[A-Z]/p" | sed '1d;$d'; }
+
+named_in_manual() {  # DOCUMENTS
+  manual "$1" | section VERBS | sed -nE -e 's/^ {7}quietus ([a-z]+).*/\1/p' -e 's/^ {7}quietus --.*/-/p'
+  # An option's line has its names; the next line ends with the verbs that it goes with.
+  manual "$1" | section OPTIONS | awk -v verbs="${verbs[*]}" '
+    /^       -/ { count = 0; while (match($0, /--[a-z-]+/)) { name[++count] = substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH) }; next }
+    count && match($0, /Goes with.*/) {
+      with = substr($0, RSTART); sub(/\.$/, "", with)
+      if (sub(/Goes with every verb, and without one/, "", with)) with = verbs " -"
+      else { sub(/Goes without a verb|and without a verb/, "-", with); sub(/^Goes with/, "", with) }
+      gsub(/,/, " ", with)
+      parts = split(with, verb, " ")
+      for (v = 1; v <= parts; v++) for (n = 1; n <= count; n++) print verb[v], name[n]
+      count = 0
+    }'
+}
+
+candidates() {  # SHELL DOCUMENTS LINE
+  case $1 in
+    bash) bash "$here/candidates.bash" "$2/bash" "$3" ;;
+    zsh) zsh "$here/candidates.zsh" "$2/zsh" "$3" ;;
+    fish) fish --no-config "$here/candidates.fish" "$2/fish" "$3" ;;
+  esac
+}
+
+named_in_shell() {  # SHELL DOCUMENTS
+  local verb
+  echo -
+  candidates "$1" "$2" 'quietus '
+  for verb in - "${verbs[@]}"; do
+    candidates "$1" "$2" "quietus ${verb/#-/} --" | grep -v '=' | sed "s/^/$verb /"
+  done
+}
+
+agrees() {  # WHERE DOCUMENTS
+  local where=$1
+  case $1 in
+    help) named_in_help ;;
+    manual) named_in_manual "$2" ;;
+    *) named_in_shell "$1" "$2" ;;
+  esac | sort -u >"$scratch/$where"
+  diff <(sort -u "$2/list") "$scratch/$where"
+}
+
+for where in help manual bash zsh fish; do
+  holds "$where names each verb and each option, and no other" agrees $where "$scratch/documents"
+done
+
+# --- the comparison itself --------------------------------------------------------------------------
+
+planted() {  # FILE SED_SCRIPT: a copy of the documents with one file changed
+  rm -rf "$scratch/planted"
+  cp -r "$scratch/documents" "$scratch/planted"
+  sed -i -E "$2" "$scratch/planted/$1"
+  ! cmp -s "$scratch/documents/$1" "$scratch/planted/$1" || echo "nothing planted in $1"
+}
+planted man/quietus.1 's/^\\fB--sync\\fR/\\fB--sink\\fR/'
+notices 'an option that the manual spells wrongly' '> run --sink' agrees manual "$scratch/planted"
+planted man/quietus.1 '/^\\fBquietus renew/d'
+notices 'a verb that the manual lacks' '< renew' agrees manual "$scratch/planted"
+planted bash/quietus "/_verbs\\(\\)/s/ probe//"
+notices 'a verb that bash lacks' '< probe' agrees bash "$scratch/planted"
+planted zsh/_quietus "/^    \\(stop\\)/,/\\) ;;/{/--now/d}"
+notices 'an option that zsh lacks' '< stop --now' agrees zsh "$scratch/planted"
+planted fish/quietus.fish '1i complete -c quietus -n "__quietus_with renew" -l planted'
+notices 'an option that only fish has' '> renew --planted' agrees fish "$scratch/planted"
+planted list '1i run --planted'
+notices 'an option that help lacks' '< run --planted' agrees help "$scratch/planted"
+
+# --- what is offered --------------------------------------------------------------------------------
+
+mkdir "$scratch/here" "$scratch/here/folder"
+touch "$scratch/here/file.json"
+cd "$scratch/here" || exit 1
+
+offers() {  # SHELL LINE WORDS...: exactly these
+  local shell=$1 line=$2
+  shift 2
+  diff <(printf '%s\n' "$@" | grep -v '^$' | sort -u) <(candidates "$shell" "$scratch/documents" "$line" | sed 's|/$||')
+}
+for shell in bash zsh fish; do
+  holds "$shell: a verb" offers $shell 'quietus la' launch
+  holds "$shell: an option" offers $shell 'quietus run --cl' --cleanup-timeout --clear-env
+  holds "$shell: an option behind others" offers $shell 'quietus run -t 5s -q --output=x --is' --isolate
+  holds "$shell: a word as a value" offers $shell 'quietus run --descendants ' tree group keep-on-success
+  holds "$shell: a value of a letter" offers $shell 'quietus run -s US' USR1 USR2
+  holds "$shell: the beginning of a value" offers $shell 'quietus run --rlimit nof' nofile=
+  holds "$shell: a file" offers $shell 'quietus run --receipt fi' file.json
+  holds "$shell: a directory, and no file" offers $shell 'quietus stop --session ' folder
+  holds "$shell: the command to run" offers $shell 'quietus run -t 5 setar' setarch
+  holds "$shell: the command after --" offers $shell 'quietus launch --session x -- setar' setarch
+  holds "$shell: what the command takes" offers $shell 'quietus run -v cat file' file.json
+  holds "$shell: nothing of ours for the command" offers $shell 'quietus run cat --rece' ''
+  holds "$shell: nothing where nothing follows" offers $shell 'quietus stop --session x ru' ''
+  prefix=--descendants=
+  [ $shell = fish ] || prefix=
+  holds "$shell: a value behind =" offers $shell 'quietus run --descendants=ke' ${prefix}keep-on-success
+done
+
+# A word that is offered must be one that the program takes.
+takes() {
+  local word
+  while read -r word; do "$quietus" "${@/WORD/$word}" || { echo "$word: $*"; return 1; }; done
+}
+for option in descendants signal; do
+  candidates bash "$scratch/documents" "quietus run --$option " >"$scratch/words"
+  holds "each word of --$option is taken" takes run --$option WORD -- true <"$scratch/words"
+done
+candidates bash "$scratch/documents" 'quietus run --rlimit ' | sed 's/$/unlimited/' >"$scratch/words"
+limits_are_taken() {
+  local word
+  while read -r word; do
+    # Some limits cannot be raised here; what counts is that the name is known.
+    "$quietus" run --rlimit "$word" -- true 2>&1 | grep -F 'argument --rlimit' && return 1
+  done
+  true
+}
+holds 'each name of --rlimit is taken' limits_are_taken <"$scratch/words"
+echo 'planted=unlimited' >"$scratch/words"
+notices 'a limit that the program does not know' 'argument --rlimit' limits_are_taken <"$scratch/words"
+"$quietus" create --session s
+holds "the word of --lease is taken" "$quietus" launch --session s --lease stdin -- true </dev/zero
+
+# --- the pages --------------------------------------------------------------------------------------
+
+is_clean() { [ -z "$(man --warnings -l "$1" 2>&1 >/dev/null)" ]; }
+for page in "$scratch"/documents/man/*.[157]; do
+  name=$(basename "${page%.*}")
+  holds "$name: a page without warnings" is_clean "$page"
+  holds "$name: a page that whatis finds" grep -q "\"$name - " <(lexgrog "$page")
+done
+cp "$page" "$scratch/page.1"
+echo '.UNKNOWN' >>"$scratch/page.1"
+if is_clean "$scratch/page.1"; then bad 'a warning is noticed'; else ok 'a warning is noticed'; fi
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
