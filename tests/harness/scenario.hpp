@@ -79,10 +79,11 @@ class Scenario : public testing::Test {
 
   // A uid that no other test uses at the same time.
   [[nodiscard]] static unsigned lonely_uid();
+  // Of a binary, where every uid may run it: the sources may lie below /root.
+  [[nodiscard]] std::string public_copy(const std::string& binary) const;
 
  private:
   Launch with_records(Form form, const Words& options, const Words& command) const;
-  std::string public_copy(const std::string& binary) const;
 
   Watchdog watchdog_;
   Scratch scratch_;

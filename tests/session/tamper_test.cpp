@@ -328,7 +328,9 @@ TEST_F(Tamper, with_another_uid_the_directory_is_out_of_reach) {
       "rm -f $0/$f; echo x > $0/$f; done 2>/dev/null; mv $0 $0.moved 2>/dev/null; chmod 000 $0 "
       "2>/dev/null; true";
   fs::permissions(path(""), fs::perms(0755));
-  launch_detached({"--user", std::to_string(lonely_uid())}, shell_then(attack, mild()));
+  Words worker = mild();
+  worker.front() = public_copy(worker.front());
+  launch_detached({"--user", std::to_string(lonely_uid())}, shell_then(attack, worker));
   ASSERT_TRUE(beats_.alive(1));
   EXPECT_EQ(fs::read_symlink(file("launch.claim")), "launch");
   EXPECT_FALSE(exists(file("cleanup.json")));
