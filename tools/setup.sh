@@ -10,7 +10,8 @@ set -euo pipefail
 demo=(g++ cmake ninja-build libexpected-dev musl-dev)
 tests=(libgtest-dev libgmock-dev nlohmann-json3-dev clang clang-format clang-tidy libclang-rt-dev shellcheck git
   python3 procps strace bubblewrap busybox-static spin
-  scdoc man-db zsh fish
+  scdoc man-db zsh fish lintian debootstrap podman runc
+  make systemd slurmctld slurmd slurm-client munge
   g++-aarch64-linux-gnu musl-dev:arm64 qemu-system-arm cpio)
 
 case "${1-}" in
