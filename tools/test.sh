@@ -32,6 +32,7 @@ model            |                               | bash tests/model/run.sh
 documents        | musl                          | bash tests/documents/run.sh
 packages         | musl musl-aarch64             | bash tests/packages/run.sh
 recipes          | musl                          | bash tests/recipes/run.sh
+docs             | dev musl                      | bash tests/docs/run.sh
 unit             | dev                           | build/dev/unit_tests --gtest_output=$XML
 scenarios        | dev                           | $blackbox ^blackbox$
 scenarios-musl   | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^blackbox$

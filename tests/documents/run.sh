@@ -2,6 +2,7 @@
 # Help, manual and the completions of each shell name the same verbs and options, and complete what
 # can be completed. Needs the preset musl built, and what tools/setup.sh test installs. Ends with the
 # count.
+# shellcheck disable=SC2016  # what stands in quotes is for the shell inside
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -174,6 +175,38 @@ echo 'planted=unlimited' >"$scratch/words"
 notices 'a limit that the program does not know' 'argument --rlimit' limits_are_taken <"$scratch/words"
 "$quietus" create --session s
 holds "the word of --lease is taken" "$quietus" launch --session s --lease stdin -- true </dev/zero
+
+# --- exit codes -------------------------------------------------------------------------------------
+
+codes_in_table() { manual "$1" | section 'EXIT STATUS' | grep -oE '│ *[0-9]+ *│' | tr -d '│ ' | sort -u; }
+codes_in_source() {
+  sed -nE 's/^ *kExit[A-Za-z]+ = ([0-9]+),.*/\1/p' "$root/contract/exit_code.hpp" | grep -vx 128 | sort -u
+}
+table_agrees() { diff <(codes_in_source) <(codes_in_table "$1"); }
+holds 'the table of exit codes is that of the source' table_agrees "$scratch/documents"
+cp -r "$scratch/documents/man" "$scratch/planted/"
+sed -i 's/^124$/129/' "$scratch/planted/man/quietus.1"
+notices 'a wrong code in the table' '> 129' table_agrees "$scratch/planted"
+
+ends_with() {  # CODE ARGUMENTS...
+  local wanted=$1 code=0
+  shift
+  "$quietus" "$@" || code=$?
+  echo "exit code $code"
+  [ $code = "$wanted" ]
+}
+holds 'exit code 0: confirmed' ends_with 0 run -- true
+holds 'exit code 1: the form without a verb, and an error' ends_with 1 --receipt r -- ./missing
+holds 'exit code 2: wrong usage' ends_with 2 run --timeout never -- true
+holds "exit code 7: the command's own" ends_with 7 run -- sh -c 'exit 7'
+"$quietus" create --session fenced && "$quietus" stop --session fenced >/dev/null
+holds 'exit code 121: nothing was started' ends_with 121 launch --session fenced -- true
+holds 'exit code 122: stopped' ends_with 122 run --stop-file file.json -- true
+holds 'exit code 124: the deadline' ends_with 124 run --timeout 0.1 -- sleep 60
+holds 'exit code 125: a record was not written' ends_with 125 run --receipt missing/r -- true
+holds 'exit code 126: not executable' ends_with 126 run -- ./file.json
+holds 'exit code 127: not found' ends_with 127 run -- ./missing
+holds 'exit code 143: died of a signal' ends_with 143 run -- sh -c 'kill -TERM $$'
 
 # --- the pages --------------------------------------------------------------------------------------
 
