@@ -4,6 +4,8 @@
 # count.
 # shellcheck disable=SC2016  # what stands in quotes is for the shell inside
 set -u
+# Manual pages draw their tables with other characters where the locale has them.
+export LC_ALL=C.UTF-8
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 quietus=$root/build/musl/quietus
