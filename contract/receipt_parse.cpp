@@ -14,7 +14,7 @@ constexpr int kDeepest = 16;
 struct Value {
   enum class Kind { null, boolean, integer, text, other };
   Kind kind = Kind::other;
-  bool boolean = false;
+  bool boolean = false;  // true only of the literal
   int integer = 0;
   std::string text;
 };
@@ -115,7 +115,9 @@ class Reader {
     if (digits.empty() || digits.front() == '+') return std::nullopt;
     rest_.remove_prefix(digits.size());
     const auto integer = parse_decimal<int>(digits);
-    if (!integer) return Value{};  // a fraction, or too large: nothing we use
+    // A fraction, too large, or with zeros in front, which is no JSON: nothing we use.
+    const bool padded = digits.size() > 1 && digits[digits.front() == '-' ? 1 : 0] == '0';
+    if (!integer || padded) return Value{};
     return Value{.kind = Value::Kind::integer, .integer = *integer};
   }
 
@@ -141,7 +143,7 @@ class Judge {
     Receipt& receipt = parsed_.receipt;
     if (key == "cleanup_confirmed") {
       note(0, value.kind == Kind::boolean);
-      receipt.cleanup_confirmed = value.kind == Kind::boolean && value.boolean;
+      receipt.cleanup_confirmed = value.boolean;
     } else if (key == "return_code") {
       note(1, value.kind == Kind::integer || value.kind == Kind::null);
       receipt.return_code.reset();
@@ -152,7 +154,7 @@ class Judge {
       if (value.kind == Kind::text) receipt.error = value.text;
     } else if (key == "timed_out") {
       note(3, value.kind == Kind::boolean);
-      receipt.timed_out = value.kind == Kind::boolean && value.boolean;
+      receipt.timed_out = value.boolean;
     } else {
       well_formed_ = false;
     }

@@ -103,6 +103,17 @@ TEST(ReceiptParse, SavesWhatCanBeSaved) {
        false},
       {R"({"cleanup_confirmed": false, "return_code": 3, "error": "e", "timed_out": false, "x": {}})",
        false, 3, "e", false},
+      // Numbers that are no JSON.
+      {R"({"cleanup_confirmed": true, "return_code": 007, "error": null, "timed_out": false})",
+       true,
+       {},
+       {},
+       false},
+      {R"({"cleanup_confirmed": true, "return_code": -015, "error": null, "timed_out": false})",
+       true,
+       {},
+       {},
+       false},
       // Said twice: the last word counts, and it is no strict receipt.
       {R"({"cleanup_confirmed": true, "cleanup_confirmed": false})", false, {}, {}, false},
       {R"({"cleanup_confirmed": true, "cleanup_confirmed": "x"})", false, {}, {}, false},
