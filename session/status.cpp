@@ -34,9 +34,11 @@ std::string_view name(State state) { return kStates[static_cast<std::size_t>(sta
 std::optional<Span> age_of(sys::Gate& gate, const SessionDirectory& directory, const char* file) {
   const auto status = sys::lstat_at(gate, directory.fd(), file);
   if (!status) return std::nullopt;
-  const std::int64_t made =
-      static_cast<std::int64_t>(status->st_mtim.tv_sec) * 1000000000 + status->st_mtim.tv_nsec;
-  return Span(std::max<std::int64_t>(0, sys::wall_clock_ns(gate) - made));
+  // Unsigned, since whoever owns the file can set a time that no clock shows.
+  const std::uint64_t made = static_cast<std::uint64_t>(status->st_mtim.tv_sec) * 1000000000 +
+                             static_cast<std::uint64_t>(status->st_mtim.tv_nsec);
+  const auto now = static_cast<std::uint64_t>(sys::wall_clock_ns(gate));
+  return Span(std::max<std::int64_t>(0, static_cast<std::int64_t>(now - made)));
 }
 
 State state_of(sys::Gate& gate, const SessionDirectory& directory, bool lives) {

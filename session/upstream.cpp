@@ -16,7 +16,6 @@ using namespace std::chrono_literals;
 
 constexpr Span kLook = 50ms;      // only where there is no pidfd, or nothing yet to hold
 constexpr Span kClaimToPid = 2s;  // between the two a shell does nothing but write a number
-constexpr std::size_t kSmallFile = 4096;
 constexpr std::size_t kCommandLine = std::size_t{2} << 20;
 
 struct PidFile {
@@ -36,8 +35,9 @@ std::optional<PidFile> read_pid_file(sys::Gate& gate, const SessionDirectory& di
   while (digits.ends_with('\n') || digits.ends_with(' ')) digits.remove_suffix(1);
   const auto pid = parse_decimal<int>(digits);
   if (!pid || *pid <= 1) return std::nullopt;
-  return PidFile{*pid, static_cast<std::int64_t>(status->st_mtim.tv_sec) * 1000000000 +
-                           status->st_mtim.tv_nsec};
+  const std::uint64_t written = static_cast<std::uint64_t>(status->st_mtim.tv_sec) * 1000000000 +
+                                static_cast<std::uint64_t>(status->st_mtim.tv_nsec);
+  return PidFile{*pid, static_cast<std::int64_t>(written)};
 }
 
 // Both on the wall clock, so that a second process with the number, born later, is told apart.
@@ -47,7 +47,7 @@ bool started_before(sys::Gate& gate, const sys::StatRow& row, std::int64_t wall_
   const auto uptime = sys::uptime(gate);
   if (!uptime) return false;
   const std::int64_t age = uptime->count() - static_cast<std::int64_t>(row.start_ticks) * kTickNs;
-  return sys::wall_clock_ns(gate) - age <= wall_ns + kToleranceNs;
+  return sys::wall_clock_ns(gate) - age - kToleranceNs <= wall_ns;
 }
 
 bool names_directory(sys::Gate& gate, int pid, const std::string& path) {

@@ -250,8 +250,9 @@ void Supervision::look_at_lease(Moment now) {
   if (!control.lease) return;
   const auto file = sys::lstat_at(gate_, control.directory, control.lease_file.c_str());
   if (file) {
-    const std::int64_t touched =
-        static_cast<std::int64_t>(file->st_mtim.tv_sec) * 1000000000 + file->st_mtim.tv_nsec;
+    // Unsigned, since whoever owns the file can set a time that no clock shows.
+    const std::uint64_t touched = static_cast<std::uint64_t>(file->st_mtim.tv_sec) * 1000000000 +
+                                  static_cast<std::uint64_t>(file->st_mtim.tv_nsec);
     if (renewed_ != touched) lease_end_ = Deadline::after(now, *control.lease);
     renewed_ = touched;
   }

@@ -77,7 +77,7 @@ class Supervision {
   ProcessTree tree_;
   Deadline next_look_;
   Deadline lease_end_;
-  std::optional<std::int64_t> renewed_;  // time of the last renewal that was seen
+  std::optional<std::uint64_t> renewed_;  // time of the last renewal that was seen
   Moment ending_since_{};
   std::optional<Ending> launch_failure_;
   bool launch_is_over_ = false;
