@@ -20,7 +20,7 @@ class JsonWriter {
   JsonWriter& number(std::int64_t value);
   JsonWriter& boolean(bool value);
   JsonWriter& null();
-  // Seconds with microseconds, from nanoseconds: 1.250000.
+  // Seconds with microseconds, from nanoseconds: 1.250000. Not of -2^63, which no clock gives.
   JsonWriter& seconds(std::int64_t nanoseconds);
 
   // What most objects consist of.

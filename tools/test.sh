@@ -43,6 +43,7 @@ session-musl     | dev musl                      | QUIETUS_BINARY=$PWD/build/mus
 faults           | dev                           | build/dev/faults
 storms           | dev                           | ctest --preset dev -L ^storm$
 aarch64          | musl-aarch64                  | bash tests/aarch64/run.sh
+fuzz             | fuzz                          | bash fuzz/run.sh
 unit-asan        | asan                          | build/asan/unit_tests --gtest_output=$XML
 '
 # Most of a black-box test is waiting for a bounded time, so that many run beside each other.
