@@ -64,6 +64,10 @@ furnish() {
   printf 'check:\n\ttrue\n' >Makefile
 }
 
+# Everything that a block leaves ends with its PID namespace.
+contain=(unshare --mount --pid --fork --kill-child --mount-proc)
+[ "$(id -u)" = 0 ] || contain+=(--map-current-user)
+
 declare -A met
 run_block() {  # FILE: as a reader would, but for a limit, and with all that it leaves ended
   local line bare folder=$scratch/place
@@ -77,7 +81,7 @@ run_block() {  # FILE: as a reader would, but for a limit, and with all that it 
   if grep -qE '(tools|build|tests)/|--preset' "$1.run"; then folder=$root; else (cd "$folder" && furnish); fi
   cat "$1.run"
   (cd "$folder" && PATH=$root/build/musl:$PATH timeout --kill-after=5 120 \
-    unshare --mount --pid --fork --kill-child --mount-proc sh -eu "$1.run" </dev/null)
+    "${contain[@]}" sh -eu "$1.run" </dev/null)
 }
 
 mkdir "$scratch/blocks"

@@ -1,18 +1,25 @@
 #!/usr/bin/env bash
 # What is shipped: the same bytes from two folders; a Debian package that installs, serves, is upgraded
-# and leaves nothing; archives with the same content; an image FROM scratch. Needs root, and what
+# and leaves nothing; archives with the same content; an image FROM scratch. Needs root or sudo, and what
 # tools/setup.sh test installs. Ends with the count.
 #
 # The clean Debian that the package is tried in is kept in build/debian.
 # shellcheck disable=SC2016  # what stands in quotes is for the shell inside
 set -u
+[ "$(id -u)" = 0 ] || exec sudo -n -E bash "$0" "$@"
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 scratch=$(mktemp -d)
 # shellcheck source=tests/lib/podman.sh
 source "$here/../lib/podman.sh"
 podman_in "$scratch/podman"
-trap 'podman_out; rm -rf --one-file-system "$scratch"' EXIT
+# With sudo, what was built goes back to whom the folder belongs.
+finish() {
+  podman_out
+  rm -rf --one-file-system "$scratch"
+  [ -z "${SUDO_UID-}" ] || chown -R --reference="$root/README.md" "$root"/build/{musl,musl-aarch64,packages}
+}
+trap finish EXIT
 passed=0 failed=0
 
 ok() { echo "ok      $1"; passed=$((passed + 1)); }

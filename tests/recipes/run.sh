@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs each recipe of docs/recipes: with quietus, when it has to keep its promise; and with a stand-in
-# that only starts the command, when its case has to fail. Needs root, the preset musl built, and
+# that only starts the command, when its case has to fail. Needs root or sudo, the preset musl built, and
 # what tools/setup.sh test installs. Ends with the count.
 #
 #   run.sh [RECIPE...]
 set -u
+[ "$(id -u)" = 0 ] || exec sudo -n -E bash "$0" "$@"
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 scratch=$(mktemp -d)
