@@ -44,6 +44,8 @@ wait_for() {  # SECONDS COMMAND...
 }
 
 lived() { [ -s detached ]; }
+# A harness that saves its work on TERM says when it could.
+ready() { lived && [ -e ready ]; }
 is_gone() { lived && [ ! -e "/proc/$(cat detached)" ]; }
 daemon_is_gone() {
   expect 'the daemon lived' lived

@@ -2,7 +2,7 @@
 # shellcheck source=tests/recipes/lib.sh
 source "$(dirname "$0")/lib.sh"
 mkdir session
-daemoniser harness <<<'trap "echo saved >work; exit 0" TERM; while :; do sleep 0.1; done'
+daemoniser harness <<<'trap "echo saved >work; exit 0" TERM; : >ready; while :; do sleep 0.1; done'
 unpack pre-stop-hook pod.yml
 sed -i "s|\"/session\"|\"$PWD/session\"|g; s|/srv/harness|$PWD/harness|" pod.yml
 # The two command lines of the page, a word in each element.
@@ -12,7 +12,7 @@ mapfile -t hook < <(words_of 2)
 
 "${container[@]}" &
 main=$!
-expect 'the harness starts its daemon' wait_for 10 lived
+expect 'the harness starts its daemon' wait_for 10 ready
 "${hook[@]}" >printed || fail 'the hook succeeds'
 daemon_is_gone
 expect 'the harness saved its work' grep -q saved work

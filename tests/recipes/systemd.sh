@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # shellcheck source=tests/recipes/lib.sh
 source "$(dirname "$0")/lib.sh"
-daemoniser harness <<<'trap "echo saved >work; exit 0" TERM; while :; do sleep 0.1; done'
+daemoniser harness <<<'trap "echo saved >work; exit 0" TERM; : >ready; while :; do sleep 0.1; done'
 unpack systemd harness.service
 sed -i "s|/usr/bin/quietus|$(command -v quietus)|; s|/run/harness|$PWD|g; s|/usr/local/bin/harness|$PWD/harness|" \
   harness.service
@@ -11,7 +11,7 @@ expect 'systemd accepts the unit' systemd-analyze verify --man=no ./harness.serv
 read -ra words < <(sed -n 's/^ExecStart=//p' harness.service)
 "${words[@]}" &
 service=$!
-expect 'the harness starts its daemon' wait_for 10 lived
+expect 'the harness starts its daemon' wait_for 10 ready
 kill -TERM $service
 code=0
 wait $service || code=$?
