@@ -300,7 +300,7 @@ class Parser {
     return {};
   }
 
-  Outcome finish_options() {
+  Outcome finish_options() const {
     const Options& o = line_.options;
     if (o.output_limit && o.output.empty() && verb_.bit != kLaunch) {
       return wrong("argument --output-limit: needs --output");

@@ -34,6 +34,7 @@ packages         | musl musl-aarch64             | bash tests/packages/run.sh
 recipes          | musl                          | bash tests/recipes/run.sh
 docs             | dev musl                      | bash tests/docs/run.sh
 unit             | dev                           | build/dev/unit_tests --gtest_output=$XML
+tidy             | dev                           | bash tools/tidy.sh
 scenarios        | dev                           | $blackbox ^blackbox$
 scenarios-musl   | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^blackbox$
 scenarios-enosys | dev                           | QUIETUS_WRAPPER="$deny ENOSYS $optional --" $blackbox ^blackbox$
