@@ -8,7 +8,8 @@
 set -euo pipefail
 
 demo=(g++ cmake ninja-build libexpected-dev musl-dev)
-tests=(libgtest-dev libgmock-dev nlohmann-json3-dev clang clang-format clang-tidy libclang-rt-dev shellcheck git
+controller=(libasio-dev nlohmann-json3-dev libtomlplusplus-dev)
+tests=(libgtest-dev libgmock-dev clang clang-format clang-tidy libclang-rt-dev shellcheck git
   python3 procps strace bubblewrap busybox-static spin
   scdoc man-db zsh fish lintian debootstrap podman runc
   make systemd slurmctld slurmd slurm-client munge
@@ -16,7 +17,7 @@ tests=(libgtest-dev libgmock-dev nlohmann-json3-dev clang clang-format clang-tid
 
 case "${1-}" in
   demo) wanted=("${demo[@]}") ;;
-  test) wanted=("${demo[@]}" "${tests[@]}") ;;
+  test) wanted=("${demo[@]}" "${controller[@]}" "${tests[@]}") ;;
   *) echo "usage: setup.sh demo|test" >&2; exit 2 ;;
 esac
 

@@ -5,15 +5,16 @@
 set -u
 root=${1:-$(dirname "$0")/../..}
 
-# folder: the folders that it may include. What the build generates has no folder and is named.
+# folder: the folders that it may include. What the build generates has no folder and is named;
+# quietus/ is the public face of the client (client/include).
 declare -A may_include=(
   [contract]="contract"
   [kernel]="contract kernel"
   [supervisor]="contract kernel supervisor quietus_version.hpp"
   [session]="contract kernel supervisor session"
   [program]="contract kernel supervisor session program quietus_version.hpp"
-  [client]="contract kernel client"
-  [cli]="contract client cli"
+  [client]="contract client quietus"
+  [cli]="contract cli quietus"
 )
 
 cd "$root" || exit 1
