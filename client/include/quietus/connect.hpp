@@ -1,7 +1,7 @@
 // From a name to a sandbox.
 #pragma once
 
-#include <asio/any_io_executor.hpp>
+#include <asio/awaitable.hpp>
 #include <memory>
 #include <string>
 
@@ -25,7 +25,6 @@ asio::awaitable<Expected<OpenedSandbox>> open_sandbox(std::string name, std::str
                                                       TransportOptions options = {});
 
 // A sandbox over a transport of one's own. Starts nothing.
-std::shared_ptr<Sandbox> sandbox_over(asio::any_io_executor executor,
-                                      std::unique_ptr<Transport> transport);
+std::shared_ptr<Sandbox> sandbox_over(std::unique_ptr<Transport> transport);
 
 }  // namespace quietus

@@ -40,8 +40,13 @@ struct Traits {
   bool passes_stdin_end = false;
   // The command goes on when its client dies.
   bool outlives_client = false;
+  // Standard input arrives at all. Without it files travel in command lines, slowly.
+  bool carries_stdin = true;
   // A path means the same file here and there.
   bool shares_files = false;
+  // What was written inside is still there after stop() (a job of a cluster, this machine): then an
+  // owner removes the session directory before.
+  bool files_outlive_stop = false;
   // Where the supervisor stands already (mounted by whoever made the sandbox); empty: nowhere.
   std::string payload = {};
 };
@@ -110,6 +115,8 @@ struct TransferOptions {
   Span deadline = std::chrono::minutes(30);
   // Permission bits of an uploaded file; none: those of the local file.
   std::optional<unsigned> mode = {};
+  // Missing parents of an uploaded file get mode 0700 instead of the umask's.
+  bool private_parents = false;
 };
 
 enum class SandboxStatus { unknown, starting, running, stopped, error };
@@ -128,11 +135,11 @@ class Sandbox {
 
   virtual asio::awaitable<ExecResult> exec(ExecRequest request) = 0;
 
-  // A regular file, or a tree where the source is a directory. Missing parents of the destination
-  // are made. Streams through a bounded buffer. The destination appears whole or not at all, under
-  // its name only when it is complete (where the inside has no shell, as far as the transport's own
-  // copy allows); a transfer that was cut is an error of kind transport. A file replaces a file; a
-  // tree does not replace anything (input).
+  // A regular file, or a tree where the source is a directory. Paths inside are absolute. Missing
+  // parents of the destination are made. Streams through a bounded buffer. The destination appears
+  // whole or not at all, under its name only when it is complete (where the inside has no shell, as
+  // far as the transport's own copy allows); a transfer that was cut is an error of kind transport.
+  // A file replaces a file; a tree does not replace anything (input).
   virtual asio::awaitable<Expected<void>> upload(std::string local, std::string inside,
                                                  TransferOptions options) = 0;
   virtual asio::awaitable<Expected<void>> download(std::string inside, std::string local,

@@ -49,8 +49,8 @@ class Transport {
   // Whether the client's end is its own failure and not the command's; none: it is the command's.
   [[nodiscard]] virtual std::optional<Error> failure(const ClientEnd& end) const;
 
-  // Where a path inside lies on this machine's file system; none: nowhere.
-  [[nodiscard]] virtual std::optional<std::string> host_path(std::string_view inside) const;
+  // The directory of this machine that is / inside; none: there is none.
+  [[nodiscard]] virtual std::optional<std::string> host_root() const;
   // The transport's own copy of a file or tree; none: it has none. The destination does not exist.
   [[nodiscard]] virtual std::optional<HostCommand> copy_in(std::string_view local,
                                                            std::string_view inside) const;

@@ -1,0 +1,75 @@
+#include "client/scene.hpp"
+
+#include <filesystem>
+
+#include "harness/descendants.hpp"
+
+namespace client_tests {
+namespace {
+
+constexpr double kBound = 300;
+
+std::string test_name() {
+  const auto* const info = testing::UnitTest::GetInstance()->current_test_info();
+  return std::string(info->test_suite_name()) + '.' + info->name();
+}
+
+}  // namespace
+
+std::size_t open_descriptors() {
+  const auto begin = std::filesystem::directory_iterator("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin, std::filesystem::directory_iterator()));
+}
+
+std::size_t resident_bytes() {
+  const std::string text = harness::read_file("/proc/self/statm");
+  return std::stoul(text.substr(text.find(' '))) * 4096;
+}
+
+Scene::Scene() : watchdog_(test_name(), kBound) {
+  harness::become_subreaper();
+  descriptors_before_ = open_descriptors();
+  loop_.emplace();
+}
+
+Scene::~Scene() = default;
+
+void Scene::TearDown() {
+  // What is still suspended is destroyed with the loop, and must let go of all it holds.
+  loop_.reset();
+  std::vector<harness::ProcessRow> left;
+  // The halves of a supervisor may be on their last step.
+  harness::eventually(
+      [&] {
+        left = harness::living_descendants();
+        return left.empty();
+      },
+      5);
+  for (const harness::ProcessRow& row : left) ADD_FAILURE() << "left behind: " << row.text();
+  harness::mop_up();
+  EXPECT_EQ(open_descriptors(), descriptors_before_) << "descriptors were left open";
+}
+
+bool Scene::until(const std::function<bool()>& condition, double seconds) {
+  const auto begin = harness::Clock::now();
+  while (!condition()) {
+    if (harness::seconds_since(begin) > seconds) return false;
+    if (loop_->stopped()) loop_->restart();
+    loop_->run_one_for(10ms);
+  }
+  return true;
+}
+
+void Scene::turn(double seconds) {
+  (void)until([] { return false; }, seconds);
+}
+
+testing::AssertionResult is_error(const Error& error, ErrorKind kind, std::string_view words) {
+  if (error.kind == kind && error.text().find(words) != std::string::npos) {
+    return testing::AssertionSuccess();
+  }
+  return testing::AssertionFailure() << name(error.kind) << ": " << error.text() << "\nbut wanted "
+                                     << name(kind) << " with '" << words << "'";
+}
+
+}  // namespace client_tests

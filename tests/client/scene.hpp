@@ -1,0 +1,109 @@
+// The fixture of the client's tests: an event loop that is turned by hand, so that a test reads
+// from top to bottom; a scratch directory; a bound; and at the end no descriptor more than before,
+// and no process.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/scratch.hpp"
+#include "harness/tools.hpp"
+#include "harness/watchdog.hpp"
+#include "quietus/quietus.hpp"
+
+namespace client_tests {
+
+using namespace quietus;
+using namespace std::chrono_literals;
+using harness::Words;
+
+// A coroutine that was started, and what came of it.
+template <class T>
+class Pending {
+ public:
+  [[nodiscard]] bool done() const { return result_.has_value() || thrown_; }
+  [[nodiscard]] bool threw() const { return thrown_ != nullptr; }
+  [[nodiscard]] T& result() { return *result_; }
+  void cancel() { signal_.emit(asio::cancellation_type::terminal); }
+
+ private:
+  friend class Scene;
+  asio::cancellation_signal signal_;
+  std::optional<T> result_;
+  std::exception_ptr thrown_;
+};
+
+class Scene : public testing::Test {
+ protected:
+  Scene();
+  ~Scene() override;
+  void TearDown() override;
+
+  [[nodiscard]] asio::any_io_executor executor() { return loop_->get_executor(); }
+  [[nodiscard]] std::string path(std::string_view name) const { return scratch_.path(name); }
+
+  template <class T>
+  std::shared_ptr<Pending<T>> start(asio::awaitable<T> work) {
+    auto pending = std::make_shared<Pending<T>>();
+    asio::co_spawn(*loop_, std::move(work),
+                   asio::bind_cancellation_slot(pending->signal_.slot(),
+                                                [pending](std::exception_ptr thrown, T result) {
+                                                  pending->thrown_ = std::move(thrown);
+                                                  if (!pending->thrown_) {
+                                                    pending->result_ = std::move(result);
+                                                  }
+                                                }));
+    return pending;
+  }
+
+  // Turns the loop until the condition holds; false: not within the time.
+  bool until(const std::function<bool()>& condition, double seconds = 60);
+  // For a while, so that what should not happen has its chance.
+  void turn(double seconds = 0.1);
+
+  // To its end. A test failure, and an abort of the test, where that does not come.
+  template <class T>
+  T run(asio::awaitable<T> work, double seconds = 60) {
+    const auto pending = start(std::move(work));
+    if (!until([&] { return pending->done(); }, seconds) || pending->threw()) {
+      throw std::runtime_error("the coroutine did not end, or threw");
+    }
+    return std::move(pending->result());
+  }
+
+ private:
+  harness::Watchdog watchdog_;
+  harness::Scratch scratch_;
+  std::size_t descriptors_before_ = 0;
+  std::optional<asio::io_context> loop_;
+};
+
+std::size_t open_descriptors();
+// Of this process, in bytes.
+std::size_t resident_bytes();
+
+// Whether the error has this kind, and its text holds the words.
+testing::AssertionResult is_error(const Error& error, ErrorKind kind, std::string_view words = {});
+template <class T>
+testing::AssertionResult failed(const Expected<T>& result, ErrorKind kind,
+                                std::string_view words = {}) {
+  if (result) return testing::AssertionFailure() << "it succeeded";
+  return is_error(result.error(), kind, words);
+}
+template <class T>
+testing::AssertionResult succeeded(const Expected<T>& result) {
+  if (result) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << name(result.error().kind) << ": " << result.error().text();
+}
+
+}  // namespace client_tests
