@@ -2,6 +2,8 @@
 
 #include <cerrno>
 
+#include "client/src/words.hpp"
+
 namespace quietus {
 namespace {
 
@@ -69,7 +71,7 @@ asio::awaitable<ExecResult> CommandSandbox::exec_here(ExecRequest request) {
                        .environment = std::move(request.environment),
                        .user = std::move(request.user),
                        .reads_stdin = request.input.kind != Input::Kind::nothing};
-  if (inside.argv.empty()) inside.argv = {"sh", "-c", std::move(request.shell)};
+  if (inside.argv.empty()) inside.argv = words("sh", "-c", std::move(request.shell));
   auto host = transport_->exec(inside);
   if (!host) {
     result.error = host.error();

@@ -30,7 +30,8 @@ asio::awaitable<Expected<OpenedSandbox>> make_sandbox(std::unique_ptr<Transport>
   auto made = maker->created(client_end(end));
   if (end.error) {
     // Cut off, it may have made something all the same; its name is known before it exists.
-    co_await unmake(made ? std::move(*made) : std::move(maker));
+    if (made) maker = std::move(*made);
+    co_await unmake(std::move(maker));
     co_return fail(*end.error);
   }
   if (!made) {

@@ -6,6 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "client/src/words.hpp"
+
 namespace quietus {
 namespace {
 
@@ -46,7 +48,7 @@ class PayloadFile final : public PayloadSource {
  private:
   // Once it has said its version.
   static asio::awaitable<Expected<std::string>> shown(Sandbox& sandbox, std::string inside) {
-    ExecRequest request{.argv = {inside, "--version", "--json"}, .deadline = kVersionTime};
+    ExecRequest request{.argv = words(inside, "--version", "--json"), .deadline = kVersionTime};
     const ExecResult result = co_await sandbox.exec(std::move(request));
     if (result.error) co_return fail(*result.error);
     const auto version = parse_payload_version(result.out);

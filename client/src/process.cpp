@@ -34,10 +34,11 @@ std::span<char> shared_buffer() {
 
 // What the coroutines of one process share. It outlives each of them.
 struct Running {
-  explicit Running(const asio::any_io_executor& on) : executor(on), news(on) {}
+  explicit Running(const asio::any_io_executor& on) : executor(on), news(on), ended(on) {}
 
   asio::any_io_executor executor;
-  Event news;  // ended, or in trouble
+  Event news;   // ended, or in trouble
+  Event ended;  // the process has, and is not collected yet
   std::optional<Error> trouble;
   void fail_with(Error error) {
     if (!trouble) trouble = std::move(error);
@@ -151,14 +152,15 @@ asio::awaitable<Expected<void>> feed(std::shared_ptr<Running> running,
 asio::awaitable<Expected<void>> watch(std::shared_ptr<Running> running,
                                       std::shared_ptr<Child> child) {
   co_await child->ended();
+  running->ended.set();
   running->news.set();
   co_return Expected<void>{};
 }
 
 // For a process that could not be ended: it is collected whenever that may be.
-asio::awaitable<Expected<void>> collect_later(std::shared_ptr<Job> watching,
+asio::awaitable<Expected<void>> collect_later(std::shared_ptr<Running> running,
                                               std::shared_ptr<Child> child) {
-  if (co_await watching->wait()) (void)child->collect();
+  if (co_await running->ended.wait()) (void)child->collect();
   co_return Expected<void>{};
 }
 
@@ -250,7 +252,7 @@ asio::awaitable<ProcessEnd> run_process(ProcessRequest given) {
   const auto err = std::make_shared<Drain>(executor, OutputStream::err, std::move(plumbing->err));
   const auto reading_out = Job::start(executor, read_all(running, out, request));
   const auto reading_err = Job::start(executor, read_all(running, err, request));
-  const auto watching = Job::start(executor, watch(running, child));
+  (void)Job::start(executor, watch(running, child));
   std::shared_ptr<stream_descriptor> in;
   std::shared_ptr<Job> feeding;
   if (plumbing->in) {
@@ -259,15 +261,15 @@ asio::awaitable<ProcessEnd> run_process(ProcessRequest given) {
   }
 
   (void)co_await running->news.wait(request->deadline);
-  if (!watching->done()) {
+  if (!running->ended.is_set()) {
     const bool cancelled = co_await is_cancelled();
     end.error = why_not_waited(*running, cancelled, request->command.argv.front());
     co_await leave_in_peace();
     child->signal_group(SIGTERM);
-    (void)co_await watching->wait(Clock::now() + kGrace);
+    (void)co_await running->ended.wait(Clock::now() + kGrace);
     // Its descendants too: while it is not collected, the group's number is surely theirs.
     child->signal_group(SIGKILL);
-    (void)co_await watching->wait(Clock::now() + kAfterKill);
+    (void)co_await running->ended.wait(Clock::now() + kAfterKill);
   } else if (request->sink && !running->trouble) {
     co_await finish_reading(out, reading_out, request->deadline);
     if (!reading_out->done() && !out->quiet.is_set()) {
@@ -283,10 +285,10 @@ asio::awaitable<ProcessEnd> run_process(ProcessRequest given) {
   co_await end_job(reading_out);
   co_await end_job(reading_err);
   if (feeding) co_await end_job(feeding);
-  if (watching->done()) {
+  if (running->ended.is_set()) {
     end.status = child->collect();
   } else {
-    (void)Job::start(executor, collect_later(watching, child));
+    (void)Job::start(executor, collect_later(running, child));
   }
   asio::error_code ignored;
   if (in) in->close(ignored);

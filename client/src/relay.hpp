@@ -25,8 +25,13 @@ class Relay {
     taken_.clear();
     if (!chunk_.empty()) filled_.set();
     while (!chunk_.empty()) {
-      if (broken_) co_return fail(*broken_);
-      if (co_await is_cancelled()) co_return fail(ErrorKind::cancelled, "the copy was cancelled");
+      const bool cancelled = co_await is_cancelled();
+      if (broken_ || cancelled) {
+        chunk_ = {};  // the bytes are the writer's, who goes
+        if (!broken_) broken_ = Error{ErrorKind::cancelled, "the copy was cancelled", {}};
+        filled_.set();
+        co_return fail(*broken_);
+      }
       (void)co_await taken_.wait();
     }
     co_return Expected<void>{};
@@ -34,7 +39,7 @@ class Relay {
 
   // 0 after close().
   asio::awaitable<Expected<std::size_t>> pull(std::span<char> into) {
-    while (chunk_.empty()) {
+    while (chunk_.empty() || broken_) {
       if (broken_) co_return fail(*broken_);
       if (closed_) co_return std::size_t{0};
       if (co_await is_cancelled()) co_return fail(ErrorKind::cancelled, "the copy was cancelled");

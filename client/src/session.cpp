@@ -4,6 +4,7 @@
 #include "client/src/random_token.hpp"
 #include "client/src/session_state.hpp"
 #include "client/src/texts.hpp"
+#include "client/src/words.hpp"
 #include "contract/decimal.hpp"
 #include "contract/receipt_parse.hpp"
 #include "contract/session_files.hpp"
@@ -91,7 +92,7 @@ asio::awaitable<Expected<SessionCommand>> stage_all(Held session) {
       co_await session->options.payload->place(*session->sandbox, session->options.directory);
   if (!placed) co_return fail(placed.error());
   session->supervisor = *placed;
-  const ExecResult created = co_await verb(session, "create", {}, kVerbTime);
+  const ExecResult created = co_await verb(session, "create", words(), kVerbTime);
   if (!created.succeeded()) {
     co_return fail(verb_error(created, session->text("sandbox session could not be created")));
   }
@@ -135,7 +136,7 @@ Step judge(Held session, const ExecResult& result) {
 
 asio::awaitable<Step> confirm(Held session, Span limit) {
   const StopTimeouts timeouts = stop_timeouts(limit, session->options.stop_margin);
-  std::vector<std::string> more = {"--timeout", seconds_text(timeouts.inside)};
+  std::vector<std::string> more = words("--timeout", seconds_text(timeouts.inside));
   ExecResult late;
   late.error = late_error(*session, "quietus stop did not return");
   const ExecResult result =
@@ -291,7 +292,7 @@ asio::awaitable<Step> remove_directory(Held session) {
     if (!placed) co_return fail(placed.error());
     session->supervisor = *placed;
   }
-  const ExecResult result = co_await verb(session, "remove", {}, kVerbTime);
+  const ExecResult result = co_await verb(session, "remove", words(), kVerbTime);
   if (result.succeeded()) co_return Step{};
   // The supervisor may lie in what was half removed: the next attempt begins by placing it.
   if (result.error || result.return_code == kNotExecutable || result.return_code == kNotFound) {
@@ -359,8 +360,8 @@ asio::awaitable<Step> close_all(Held session, Span limit) {
     }
   }
   const bool done = finalized.has_value();
-  co_return session->owned() ? co_await release_owned(session, limit, done)
-                             : co_await release_borrowed(session, limit, done);
+  if (session->owned()) co_return co_await release_owned(session, limit, done);
+  co_return co_await release_borrowed(session, limit, done);
 }
 
 asio::awaitable<Step> join_close(Held session, Span limit) {
@@ -387,7 +388,7 @@ asio::awaitable<Step> expire_now(Held session, Span limit) {
   if (!session->launch_started) {
     co_return fail(ErrorKind::state, session->text("has not been launched"));
   }
-  const ExecResult result = co_await verb(session, "expire", {}, limit);
+  const ExecResult result = co_await verb(session, "expire", words(), limit);
   if (result.succeeded()) co_return Step{};
   co_return fail(verb_error(result, session->text("could not be expired")));
 }
@@ -396,7 +397,7 @@ asio::awaitable<Expected<SessionStatus>> ask_status(Held session, Span limit) {
   if (session->supervisor.empty()) {
     co_return fail(ErrorKind::state, session->text("has not been staged"));
   }
-  std::vector<std::string> more(1, "--json");
+  std::vector<std::string> more = words("--json");
   const ExecResult result = co_await verb(session, "status", std::move(more), limit);
   if (!result.succeeded()) {
     co_return fail(verb_error(result, session->text("status is not known")));

@@ -12,6 +12,7 @@
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/experimental/as_tuple.hpp>
+#include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -114,7 +115,7 @@ class Task : public std::enable_shared_from_this<Task<T>> {
   static std::shared_ptr<Task> start(asio::any_io_executor executor, asio::awaitable<T> work) {
     auto task = std::shared_ptr<Task>(new Task(executor));
     asio::co_spawn(
-        executor, run(task, std::move(work)),
+        executor, run(task, executor, std::move(work)),
         asio::bind_cancellation_slot(task->signal_.slot(), [task](const std::exception_ptr&) {
           if (!task->result_) task->result_ = broken("it was cancelled", ErrorKind::cancelled);
           task->over_.set();
@@ -149,8 +150,11 @@ class Task : public std::enable_shared_from_this<Task<T>> {
     }
   }
 
-  static asio::awaitable<void> run(std::shared_ptr<Task> task, asio::awaitable<T> work) {
+  static asio::awaitable<void> run(std::shared_ptr<Task> task, asio::any_io_executor executor,
+                                   asio::awaitable<T> work) {
     co_await asio::this_coro::throw_if_cancelled(false);
+    // Whoever starts it has its handle before it begins.
+    co_await asio::post(executor, asio::use_awaitable);
     try {
       task->result_ = co_await std::move(work);
     } catch (const std::exception& thrown) {

@@ -12,6 +12,7 @@
 #include "client/src/random_token.hpp"
 #include "client/src/relay.hpp"
 #include "client/src/staged.hpp"
+#include "client/src/words.hpp"
 #include "contract/decimal.hpp"
 
 namespace quietus {
@@ -220,7 +221,7 @@ asio::awaitable<Expected<Transfer::Tools>> Transfer::tools(Until deadline) {
   constexpr const char* kAsk =
       R"(echo quietus shell; for t in tar base64; do command -v $t >/dev/null && echo quietus $t; done)";
   ProcessRequest request{.deadline = earlier(deadline, Clock::now() + kLookTime)};
-  std::vector<std::string> argv = {"sh", "-c", kAsk};
+  std::vector<std::string> argv = words("sh", "-c", kAsk);
   const ProcessEnd end = co_await run_inside(std::move(argv), std::move(request));
   const auto has = [&](std::string_view tool) {
     return end.out.find("quietus " + std::string(tool)) != std::string::npos;
@@ -307,17 +308,9 @@ asio::awaitable<Expected<void>> Transfer::upload_through_shell(Job job, std::uin
   const std::string token = "quietus-" + random_token();
   const std::string temporary = beside(job.inside);
   const std::string script = std::string(kMakeParent) + "cat >\"$1\"\n" + kCommit;
-  std::vector<std::string> argv = {"sh",
-                                   "-c",
-                                   script,
-                                   "sh",
-                                   temporary,
-                                   job.inside,
-                                   parent_of(job.inside),
-                                   decimal(size),
-                                   mode_text(*job.options.mode),
-                                   job.parent_umask(),
-                                   token};
+  std::vector<std::string> argv =
+      words("sh", "-c", script, "sh", temporary, job.inside, parent_of(job.inside), decimal(size),
+            mode_text(*job.options.mode), job.parent_umask(), token);
   ProcessRequest request{.input = Input::file(job.local), .deadline = job.deadline};
   const ProcessEnd end = co_await run_inside(std::move(argv), std::move(request));
   const std::string said = answer(end, token);
@@ -347,17 +340,9 @@ asio::awaitable<Expected<void>> Transfer::upload_in_arguments(Job job, std::uint
     const ssize_t got = ::read(file->get(), buffer.data(), buffer.size());
     if (got < 0) co_return fail(ErrorKind::input, system_message("read", job.local, errno));
     more = got > 0;
-    std::vector<std::string> argv = {"sh",
-                                     "-c",
-                                     more ? append : commit,
-                                     "sh",
-                                     temporary,
-                                     job.inside,
-                                     parent_of(job.inside),
-                                     decimal(size),
-                                     mode_text(*job.options.mode),
-                                     job.parent_umask(),
-                                     token};
+    std::vector<std::string> argv = words("sh", "-c", more ? append : commit, "sh", temporary,
+                                          job.inside, parent_of(job.inside), decimal(size),
+                                          mode_text(*job.options.mode), job.parent_umask(), token);
     // An empty file needs one piece as well, to be there.
     argv.push_back(base64({buffer.data(), static_cast<std::size_t>(got)}));
     ProcessRequest request{.deadline = job.deadline};
@@ -383,24 +368,17 @@ asio::awaitable<Expected<void>> Transfer::upload_through_tar(Job job) {
   const auto relay = std::make_shared<Relay>(executor);
 
   ProcessRequest pack{.deadline = job.deadline};
-  pack.command.argv = {"tar", "-C", job.local,        "-cf",      "-",
-                       ".",   "-C", mark.directory(), mark.name()};
+  pack.command.argv =
+      words("tar", "-C", job.local, "-cf", "-", ".", "-C", mark.directory(), mark.name());
   pack.output_cap = kMessageCap;
   pack.sink = [relay](std::string_view bytes) { return relay->push(bytes); };
   const auto packing = Task<ProcessEnd>::start(executor, run_process(std::move(pack)));
 
   ProcessRequest unpack{.deadline = job.deadline};
   unpack.source = [relay](std::span<char> into) { return relay->pull(into); };
-  std::vector<std::string> argv = {"sh",
-                                   "-c",
-                                   kUnpack,
-                                   "sh",
-                                   temporary,
-                                   job.inside,
-                                   parent_of(job.inside),
-                                   mark.name(),
-                                   job.parent_umask(),
-                                   token};
+  std::vector<std::string> argv =
+      words("sh", "-c", kUnpack, "sh", temporary, job.inside, parent_of(job.inside), mark.name(),
+            job.parent_umask(), token);
   const auto unpacking = Task<ProcessEnd>::start(
       executor, read_from(relay, run_inside(std::move(argv), std::move(unpack))));
 
@@ -428,7 +406,8 @@ asio::awaitable<Expected<void>> Transfer::upload_through_tar(Job job) {
   std::string said = answer(end, token);
   if (whole && said == "unpacked" && !end.error) {
     // Apart from the unpacking, so that nothing of half an archive can be taken for the whole.
-    std::vector<std::string> commit = {"sh", "-c", kCommitTree, "sh", temporary, job.inside, token};
+    std::vector<std::string> commit =
+        words("sh", "-c", kCommitTree, "sh", temporary, job.inside, token);
     ProcessRequest request{.deadline = job.deadline};
     end = co_await run_inside(std::move(commit), std::move(request));
     said = answer(end, token);
@@ -648,7 +627,7 @@ class Receiver {
       relay_ = std::make_shared<Relay>(executor_);
       ProcessRequest unpack{.deadline = deadline_};
       // tar refuses members that would lie outside (.., /, through a symlink of the archive).
-      unpack.command.argv = {"tar", "-C", *directory, "--no-same-owner", "-xf", "-"};
+      unpack.command.argv = words("tar", "-C", *directory, "--no-same-owner", "-xf", "-");
       unpack.output_cap = kMessageCap;
       unpack.source = [relay = relay_](std::span<char> into) { return relay->pull(into); };
       unpacking_ =
@@ -690,7 +669,7 @@ asio::awaitable<Expected<void>> Transfer::download_through_shell(Job job) {
   const std::string last_word = "quietus-" + random_token();
   Receiver receiver(executor, std::move(*staged), last_word, job.inside, job.options.most_bytes,
                     job.deadline);
-  std::vector<std::string> argv = {"sh", "-c", kSend, "sh", job.inside, last_word};
+  std::vector<std::string> argv = words("sh", "-c", kSend, "sh", job.inside, last_word);
   ProcessRequest request{.deadline = job.deadline};
   request.sink = [&receiver](std::string_view bytes) { return receiver.take(bytes); };
   const ProcessEnd end = co_await run_inside(std::move(argv), std::move(request));
@@ -732,7 +711,7 @@ asio::awaitable<Expected<void>> Transfer::download_by_copy(Job job) {
 asio::awaitable<void> Transfer::remove_inside(std::string path) {
   co_await leave_in_peace();
   ProcessRequest request{.deadline = Clock::now() + kTidyTime};
-  std::vector<std::string> argv = {"rm", "-rf", "--", std::move(path)};
+  std::vector<std::string> argv = words("rm", "-rf", "--", std::move(path));
   (void)co_await run_inside(std::move(argv), std::move(request));
 }
 

@@ -134,7 +134,7 @@ void WatchedSandbox::open(const std::string& step) {
   gates_.erase(gate);
 }
 
-asio::awaitable<bool> WatchedSandbox::enter(std::string step) {
+asio::awaitable<bool> WatchedSandbox::enter(const std::string& step) {
   log.push_back(step);
   const auto gate = gates_.find(step);
   if (gate == gates_.end()) co_return true;
@@ -154,7 +154,8 @@ asio::awaitable<ExecResult> WatchedSandbox::exec(ExecRequest request) {
 asio::awaitable<ExecResult> WatchedSandbox::exec_watched(ExecRequest request) {
   const std::string verb = verb_of(request);
   requests[verb].push_back(request);
-  if (!co_await enter(verb)) {
+  const bool entered = co_await enter(verb);
+  if (!entered) {
     log.push_back(verb + " cancelled");
     co_return broken(ErrorKind::cancelled, verb + " was cancelled");
   }
@@ -174,7 +175,8 @@ asio::awaitable<ExecResult> WatchedSandbox::exec_watched(ExecRequest request) {
 
 asio::awaitable<Expected<void>> WatchedSandbox::step(
     std::string name, std::function<asio::awaitable<Expected<void>>()> real) {
-  if (!co_await enter(name)) {
+  const bool entered = co_await enter(name);
+  if (!entered) {
     log.push_back(name + " cancelled");
     co_return fail(ErrorKind::cancelled, name + " was cancelled");
   }

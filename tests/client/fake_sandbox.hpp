@@ -90,7 +90,7 @@ class WatchedSandbox final : public Sandbox {
 
  private:
   // False: it was cancelled while it was held.
-  asio::awaitable<bool> enter(std::string step);
+  asio::awaitable<bool> enter(const std::string& step);
   [[nodiscard]] bool fails(const std::string& step);
   asio::awaitable<ExecResult> exec_watched(ExecRequest request);
   asio::awaitable<Expected<void>> step(std::string name,

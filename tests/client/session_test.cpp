@@ -100,7 +100,9 @@ TEST_P(Behaviour, N02_AnInterruptionByCloseConfirmsCollectsCancelsAndReleasesInT
   EXPECT_EQ(count("collect"), 1u);
   EXPECT_LT(index("stop"), index("collect"));
   EXPECT_LT(index("collect"), index(release()));
-  if (!owned()) EXPECT_LT(index("remove"), index("disconnect"));
+  if (!owned()) {
+    EXPECT_LT(index("remove"), index("disconnect"));
+  }
 }
 
 TEST_P(Behaviour, N02_CancellingExecuteStopsConfirmsAndCollects) {
@@ -424,7 +426,9 @@ TEST_P(Behaviour, N14_CloseDuringTheUploadSettlesItFirst) {
   EXPECT_TRUE(session().closed());
   EXPECT_EQ(count("launch"), 0u);
   EXPECT_EQ(count("stop"), 0u);
-  if (!owned()) EXPECT_FALSE(harness::exists(dir()));
+  if (!owned()) {
+    EXPECT_FALSE(harness::exists(dir()));
+  }
 }
 
 TEST_P(Behaviour, N15_AnUploadThatFailsIsTheError) {

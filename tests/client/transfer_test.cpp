@@ -10,6 +10,7 @@
 
 #include "client/scene.hpp"
 #include "client/src/staged.hpp"
+#include "client/src/task.hpp"
 
 namespace client_tests {
 namespace {
@@ -74,7 +75,7 @@ class EveryWay : public Transfers, public testing::WithParamInterface<Way> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, EveryWay, testing::ValuesIn(kWays),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& way) { return std::string(way.param.name); });
 
 TEST_P(EveryWay, CarriesAFileWholeAndWithItsMode) {
   // Longer than one piece of any way, and with every byte.

@@ -49,10 +49,9 @@ TEST(TransportNames, AreReadAndSaidAgain) {
 }
 
 TEST(TransportNames, ThatAreWrongSayWhatIsRight) {
-  for (const char* name :
-       {"", "locals", "local:x", "podman", "podman:", "podman:-rm", "ssh:", "ssh:-oProxyCommand=x",
-        "ssh:host:0", "ssh:host:x", "ssh:a:70000", "slurm:abc", "kube:pod", "kube:ns/",
-        "kube:a/b/c/d", "kube:ns/-pod", "template:/nonexistent.toml", "docker://x:"}) {
+  for (const char* name : {"", "locals", "local:x", "podman", "podman:", "podman:-rm", "ssh:",
+                           "ssh:-oProxyCommand=x", "ssh:host:0", "ssh:host:x", "ssh:a:70000",
+                           "slurm:abc", "kube:pod", "kube:ns/", "kube:a/b/c/d", "kube:ns/-pod"}) {
     const auto made = transport_from_name(name);
     ASSERT_FALSE(made) << name;
     EXPECT_EQ(made.error().kind, ErrorKind::input) << name;
@@ -60,6 +59,8 @@ TEST(TransportNames, ThatAreWrongSayWhatIsRight) {
     EXPECT_FALSE(made.error().advice.empty() && made.error().message.empty()) << name;
   }
   EXPECT_THAT(transport_from_name("nope").error().text(), HasSubstr("podman-image:IMAGE"));
+  EXPECT_TRUE(failed(transport_from_name("template:/nonexistent.toml"), ErrorKind::input,
+                     "template '/nonexistent.toml'"));
 }
 
 TEST(LocalTransport, IsTheCommandItself) {

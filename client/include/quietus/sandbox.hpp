@@ -10,8 +10,8 @@
 // next co_await throws operation_aborted, unless it has awaited
 // this_coro::throw_if_cancelled(false).
 //
-// g++ 12 destroys some temporaries inside a co_await expression twice: build a request in a
-// variable and move it in.
+// g++ 12 mishandles some temporaries inside co_await expressions: build a request in a variable and
+// move it in.
 #pragma once
 
 #include <asio/awaitable.hpp>
