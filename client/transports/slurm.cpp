@@ -26,10 +26,11 @@ class Slurm : public Transport {
 
   [[nodiscard]] Expected<HostCommand> exec(const InsideCommand& command) const override {
     if (!command.user.empty()) return cannot_change_user("slurm", "submit as that user");
-    // One task on one node: the first of the allocation, so that the files of all calls meet.
+    // One task on one node: the first of the allocation, so that the files of all calls meet. Not
+    // --unbuffered: that means a terminal, which makes other bytes of ours, and tar refuse to
+    // write.
     Words words = program(options_, "srun") + Words{"--overlap",  "--jobid=" + job_, "--nodes=1",
-                                                    "--ntasks=1", "--relative=0",    "--unbuffered",
-                                                    "--quiet"};
+                                                    "--ntasks=1", "--relative=0",    "--quiet"};
     words.emplace_back(command.reads_stdin ? "--input=0" : "--input=none");
     words.emplace_back(command.cwd.empty() ? "--chdir=/" : "--chdir=" + command.cwd);
     // Values with commas have no form in --export.

@@ -161,11 +161,11 @@ TEST(SlurmTransport, Golden) {
   EXPECT_THAT(
       words("slurm:12", kPlain),
       ElementsAre("srun", "--overlap", "--jobid=12", "--nodes=1", "--ntasks=1", "--relative=0",
-                  "--unbuffered", "--quiet", "--input=none", "--chdir=/", "prog", "a b", "$x"));
-  EXPECT_THAT(words("slurm:12", kFull),
-              ElementsAre("srun", "--overlap", "--jobid=12", "--nodes=1", "--ntasks=1",
-                          "--relative=0", "--unbuffered", "--quiet", "--input=0", "--chdir=/w d",
-                          "env", "A=1", "B=x y", "prog", "it's"));
+                  "--quiet", "--input=none", "--chdir=/", "prog", "a b", "$x"));
+  EXPECT_THAT(
+      words("slurm:12", kFull),
+      ElementsAre("srun", "--overlap", "--jobid=12", "--nodes=1", "--ntasks=1", "--relative=0",
+                  "--quiet", "--input=0", "--chdir=/w d", "env", "A=1", "B=x y", "prog", "it's"));
   const auto slurm = transport("slurm:12");
   EXPECT_THAT(slurm->stop()->argv, ElementsAre("scancel", "12"));
   EXPECT_EQ(slurm->read_status(ended(0, "RUNNING\n")), SandboxStatus::running);
