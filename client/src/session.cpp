@@ -36,7 +36,8 @@ std::string trimmed(std::string_view text) {
 template <class T>
 asio::awaitable<T> within(Held session, Span limit, asio::awaitable<T> work, T late) {
   const auto task = Task<T>::start(session->executor, std::move(work));
-  if (co_await task->wait(after(limit))) co_return std::move(task->result());
+  const bool in_time = co_await task->wait(after(limit));
+  if (in_time) co_return std::move(task->result());
   const bool cancelled = co_await is_cancelled();
   if (cancelled) co_await leave_in_peace();
   task->cancel();
@@ -81,7 +82,8 @@ Error verb_error(const ExecResult& result, std::string message) {
 asio::awaitable<Expected<SessionCommand>> stage_all(Held session) {
   auto command = co_await session->stage_hook();
   if (!command) co_return command;
-  if (co_await is_cancelled()) {
+  const bool cancelled = co_await is_cancelled();
+  if (cancelled) {
     co_return fail(ErrorKind::cancelled, session->text("staging was cancelled"));
   }
   if (command->argv.empty()) {
@@ -166,14 +168,18 @@ asio::awaitable<void> collect(Held session, Span limit) {
 asio::awaitable<Step> release_exec(Held session, Span limit) {
   if (!session->exec || session->exec->done()) co_return Step{};
   session->exec->cancel();
-  if (co_await session->exec->wait(after(limit))) co_return Step{};
+  // g++ 12 puts the awaited condition of an if at the very front of the frame, where the resume
+  // pointer belongs; in a variable it finds its place.
+  const bool ended = co_await session->exec->wait(after(limit));
+  if (ended) co_return Step{};
   co_return fail(late_error(*session, "exec call did not end in time"));
 }
 
 asio::awaitable<Step> finalize_all(Held session, Span limit) {
   if (session->stage && !session->stage->done()) {
     session->stage->cancel();
-    if (!co_await session->stage->wait(after(limit))) {
+    const bool staged = co_await session->stage->wait(after(limit));
+    if (!staged) {
       co_return fail(late_error(*session, "staging did not end in time"));
     }
   }
@@ -200,7 +206,8 @@ asio::awaitable<Step> finalize(Held session, Span limit) {
     session->finalize = Task<Step>::start(session->executor, finalize_all(session, limit));
   }
   const auto task = session->finalize;
-  if (co_await task->wait()) co_return task->result();
+  const bool over = co_await task->wait();
+  if (over) co_return task->result();
   co_return fail(ErrorKind::cancelled, session->text("cleanup goes on unwatched"), "close it");
 }
 
@@ -233,7 +240,8 @@ Error exec_error(const State& session, const ExecResult& result) {
 // How the launch went; none: as far as the exec call can tell, well.
 asio::awaitable<std::optional<Error>> run(Held session, Span timeout, Span close_timeout) {
   const Error cancelled{ErrorKind::cancelled, session->text("execution was cancelled"), {}};
-  if (!co_await session->stage->wait()) co_return cancelled;
+  const bool stage_over = co_await session->stage->wait();
+  if (!stage_over) co_return cancelled;
   const auto& staged = session->stage->result();
   if (!staged) co_return staged.error();
   if (session->closing || session->finalize) {
@@ -243,7 +251,8 @@ asio::awaitable<std::optional<Error>> run(Held session, Span timeout, Span close
   session->exec = Task<ExecResult>::start(
       session->executor,
       session->sandbox->exec(launch_request(*session, *staged, timeout, close_timeout)));
-  if (!co_await session->exec->wait()) co_return cancelled;
+  const bool exec_over = co_await session->exec->wait();
+  if (!exec_over) co_return cancelled;
   const ExecResult& result = session->exec->result();
   session->exec_return_code = result.return_code;
   if (session->interrupted) {
