@@ -1,6 +1,7 @@
 // The controller library: everything that its users need.
 #pragma once
 
+#include "quietus/adapter.hpp"         // IWYU pragma: export
 #include "quietus/connect.hpp"         // IWYU pragma: export
 #include "quietus/error.hpp"           // IWYU pragma: export
 #include "quietus/payload.hpp"         // IWYU pragma: export
