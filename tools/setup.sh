@@ -15,6 +15,9 @@ tests=(libgtest-dev libgmock-dev clang clang-format clang-tidy libclang-rt-dev s
   make systemd slurmctld slurmd slurm-client munge
   g++-aarch64-linux-gnu musl-dev:arm64 qemu-system-arm cpio)
 
+# Adapters are tested with an agent from the npm registry; somebody else's Node.js will do.
+command -v npm >/dev/null || tests+=(nodejs npm)
+
 case "${1-}" in
   demo) wanted=("${demo[@]}") ;;
   test) wanted=("${demo[@]}" "${controller[@]}" "${tests[@]}") ;;

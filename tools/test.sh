@@ -43,6 +43,7 @@ session          | dev                           | $blackbox ^session$
 session-musl     | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^session$
 faults           | dev                           | build/dev/faults
 storms           | dev                           | ctest --preset dev -L ^storm$
+adapters         | dev                           | build/dev/adapter_tests --gtest_output=$XML
 aarch64          | musl-aarch64                  | bash tests/aarch64/run.sh
 fuzz             | fuzz                          | bash fuzz/run.sh
 unit-asan        | asan                          | build/asan/unit_tests --gtest_output=$XML
