@@ -14,7 +14,7 @@ declare -A may_include=(
   [session]="contract kernel supervisor session"
   [program]="contract kernel supervisor session program quietus_version.hpp"
   [client]="contract client quietus"
-  [cli]="contract cli quietus"
+  [cli]="contract cli quietus quietus_version.hpp"
 )
 
 cd "$root" || exit 1

@@ -1,0 +1,327 @@
+#include "cli/collect.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "cli/glob.hpp"
+#include "cli/task.hpp"
+#include "cli/words.hpp"
+#include "contract/decimal.hpp"
+
+namespace quietus::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr Span kListTime = 60s;
+constexpr std::size_t kMostListed = std::size_t{32} << 20;
+constexpr int kNotExecutable = 126;
+constexpr int kNotFound = 127;
+// A tool by its own name, or as a busybox without links has it.
+constexpr const char* kMultiTools[] = {"", "busybox"};
+
+std::string in_folder(const std::string& folder, const std::string& rest) {
+  return folder + '/' + rest;
+}
+
+std::uint64_t size_of(const fs::path& path) {
+  std::error_code error;
+  std::uint64_t total = 0;
+  if (!fs::is_directory(fs::symlink_status(path, error))) {
+    const auto size = fs::file_size(path, error);
+    return error ? 0 : size;
+  }
+  for (fs::recursive_directory_iterator each(path, error), end; !error && each != end;
+       each.increment(error)) {
+    std::error_code ignored;
+    if (each->is_regular_file(ignored) && !each->is_symlink(ignored)) {
+      total += each->file_size(ignored);
+    }
+  }
+  return total;
+}
+
+// Regular files below a folder of this machine, as paths below it; symlinks are not followed.
+std::vector<std::string> list_here(const std::string& folder, int depth) {
+  std::vector<std::string> found;
+  std::error_code error;
+  const std::string root = folder.empty() ? "/" : folder;
+  for (fs::recursive_directory_iterator
+           each(root, fs::directory_options::skip_permission_denied, error),
+       end;
+       !error && each != end; each.increment(error)) {
+    std::error_code ignored;
+    if (depth > 0 && each.depth() + 1 >= depth) each.disable_recursion_pending();
+    const fs::file_status status = each->symlink_status(ignored);
+    if (!fs::is_regular_file(status)) continue;
+    const std::string path = each->path();
+    if (auto below = path_below(folder, path)) found.push_back(std::move(*below));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+Error cannot_make(const std::string& path, std::error_code error) {
+  return {ErrorKind::input, "cannot make '" + path + "': " + error.message(), {}};
+}
+
+// The directories of a path below `into`, made where they are missing. Nothing of what came before
+// may lead elsewhere, so a symlink on the way is refused.
+Expected<void> make_parents(const std::string& into, const std::string& below) {
+  std::error_code error;
+  fs::create_directories(into, error);
+  if (error) {
+    return fail(cannot_make(into, error));
+  }
+  std::string path = into;
+  for (std::size_t at = 0, slash; (slash = below.find('/', at)) != below.npos; at = slash + 1) {
+    path += '/' + below.substr(at, slash - at);
+    struct stat there {};
+    if (mkdir(path.c_str(), 0777) == 0) continue;
+    if (errno != EEXIST) {
+      return fail(ErrorKind::input, "cannot make '" + path + "': " + std::strerror(errno));
+    }
+    if (lstat(path.c_str(), &there) != 0 || !S_ISDIR(there.st_mode)) {
+      return fail(ErrorKind::input, "'" + path + "' is no directory", "collect into another one");
+    }
+  }
+  return {};
+}
+
+class Collector {
+ public:
+  Collector(Sandbox& sandbox, CollectRequest request)
+      : sandbox_(sandbox), request_(std::move(request)), left_(request_.most_bytes) {}
+
+  asio::awaitable<Collection> run() {
+    std::error_code error;
+    fs::create_directories(request_.arriving, error);
+    if (error) {
+      problem(cannot_make(request_.arriving, error));
+      co_return std::move(result_);
+    }
+    for (const std::string& glob : request_.globs) {
+      const bool cancelled = co_await was_cancelled();
+      if (cancelled) break;
+      co_await collect(glob);
+    }
+    fs::remove_all(request_.arriving, error);
+    co_return std::move(result_);
+  }
+
+ private:
+  void problem(Error error) { result_.problems.push_back(std::move(error)); }
+
+  asio::awaitable<void> collect(std::string glob) {
+    if (!glob.starts_with('/') && request_.workdir.empty()) {
+      const auto workdir = co_await ask_workdir();
+      if (!workdir) {
+        problem(workdir.error());
+        co_return;
+      }
+      request_.workdir = *workdir;
+    }
+    const Pattern pattern = parse_pattern(glob, request_.workdir);
+    if (pattern.rest.empty()) {
+      co_await fetch_one(glob, pattern);
+    } else {
+      co_await fetch_matches(glob, pattern);
+    }
+  }
+
+  asio::awaitable<Expected<std::string>> ask_workdir() {
+    if (sandbox_.traits().shares_files) {
+      std::error_code error;
+      co_return fs::current_path(error).string();
+    }
+    ExecRequest request{.argv = words("pwd"), .deadline = kListTime};
+    const ExecResult result = co_await sandbox_.exec(std::move(request));
+    const std::string path = result.out.substr(0, result.out.find('\n'));
+    if (result.succeeded() && path.starts_with('/')) co_return path;
+    co_return fail(ErrorKind::sandbox, "the sandbox does not say where relative patterns begin",
+                   "use --workdir, or absolute patterns");
+  }
+
+  // A path without wildcards: a file, or a whole tree.
+  asio::awaitable<void> fetch_one(std::string glob, Pattern pattern) {
+    const std::string base = pattern.folder.substr(pattern.folder.rfind('/') + 1);
+    const auto failure =
+        co_await fetch(pattern.folder, pattern.under.empty() ? base : pattern.under);
+    if (!failure) co_return;
+    const bool may_be_missing =
+        failure->kind == ErrorKind::input || failure->kind == ErrorKind::sandbox;
+    bool missing = false;
+    if (may_be_missing) missing = co_await is_missing(pattern.folder);
+    if (missing) {
+      result_.missing.push_back(glob);
+    } else {
+      problem(*failure);
+    }
+  }
+
+  asio::awaitable<bool> is_missing(std::string path) {
+    if (sandbox_.traits().shares_files) {
+      struct stat there {};
+      co_return lstat(path.c_str(), &there) != 0 && (errno == ENOENT || errno == ENOTDIR);
+    }
+    for (const char* tool : kMultiTools) {
+      std::vector<std::string> argv = words("ls", "-d", "--", path);
+      if (*tool != '\0') argv.insert(argv.begin(), tool);
+      ExecRequest request{.argv = std::move(argv), .deadline = kListTime};
+      const ExecResult result = co_await sandbox_.exec(std::move(request));
+      if (unavailable(result)) continue;
+      co_return result.return_code != 0;
+    }
+    co_return false;
+  }
+
+  static bool unavailable(const ExecResult& result) {
+    return result.error || result.return_code == kNotExecutable || result.return_code == kNotFound;
+  }
+
+  asio::awaitable<void> fetch_matches(std::string glob, Pattern pattern) {
+    auto listed = co_await list(pattern);
+    if (!listed) {
+      problem(listed.error());
+      co_return;
+    }
+    if (!*listed) {
+      co_await fetch_folder(glob, pattern);
+      co_return;
+    }
+    std::size_t matched = 0;
+    for (const std::string& path : **listed) {
+      if (!matches(pattern.rest, path)) continue;
+      ++matched;
+      const std::string to = pattern.under.empty() ? path : in_folder(pattern.under, path);
+      const auto failure = co_await fetch(in_folder(pattern.folder, path), to);
+      if (failure) problem(*failure);
+      const bool cancelled = co_await was_cancelled();
+      if (cancelled) break;
+    }
+    if (matched == 0) result_.missing.push_back(glob);
+  }
+
+  // Files below the pattern's folder; none: the inside has nothing that could tell.
+  asio::awaitable<Expected<std::optional<std::vector<std::string>>>> list(Pattern pattern) {
+    using Listed = std::optional<std::vector<std::string>>;
+    if (sandbox_.traits().shares_files) {
+      co_return Listed(list_here(pattern.folder, pattern.depth));
+    }
+    for (const char* tool : kMultiTools) {
+      std::vector<std::string> argv = words("find", pattern.folder + '/');
+      if (*tool != '\0') argv.insert(argv.begin(), tool);
+      if (pattern.depth > 0) {
+        argv.emplace_back("-maxdepth");
+        argv.push_back(decimal(pattern.depth));
+      }
+      argv.emplace_back("-type");
+      argv.emplace_back("f");
+      argv.emplace_back("-print0");
+      ExecRequest request{
+          .argv = std::move(argv), .deadline = kListTime, .output_cap = kMostListed};
+      const ExecResult result = co_await sandbox_.exec(std::move(request));
+      if (result.error && result.error->kind != ErrorKind::sandbox) co_return fail(*result.error);
+      if (unavailable(result)) continue;
+      if (result.out_cut) {
+        co_return fail(ErrorKind::input, "'" + pattern.folder + "' has too many files",
+                       "use a narrower pattern");
+      }
+      std::vector<std::string> found;
+      for (std::size_t at = 0, end; (end = result.out.find('\0', at)) != result.out.npos;
+           at = end + 1) {
+        auto below = path_below(pattern.folder, result.out.substr(at, end - at));
+        if (below) found.push_back(std::move(*below));
+      }
+      std::ranges::sort(found);
+      co_return Listed(std::move(found));
+    }
+    co_return Listed();
+  }
+
+  // Without a find inside, the folder is fetched and looked through here.
+  asio::awaitable<void> fetch_folder(std::string glob, Pattern pattern) {
+    const std::string copy = next_arriving();
+    TransferOptions limits{.most_bytes = left_};
+    const std::string folder = pattern.folder.empty() ? "/" : pattern.folder;
+    const auto got = co_await sandbox_.download(folder, copy, limits);
+    if (!got) {
+      problem(got.error());
+      co_return;
+    }
+    std::size_t matched = 0;
+    for (const std::string& path : list_here(copy, 0)) {
+      if (!matches(pattern.rest, path)) continue;
+      ++matched;
+      const std::string to = pattern.under.empty() ? path : in_folder(pattern.under, path);
+      place(in_folder(pattern.folder, path), in_folder(copy, path), to);
+    }
+    if (matched == 0) result_.missing.push_back(glob);
+  }
+
+  // Why not; none: it is in its place, or came with another pattern before.
+  asio::awaitable<std::optional<Error>> fetch(std::string inside, std::string below) {
+    if (fetched_.contains(inside)) co_return std::nullopt;
+    const std::string arriving = next_arriving();
+    TransferOptions limits{.most_bytes = left_};
+    const auto got = co_await sandbox_.download(inside, arriving, limits);
+    if (!got) co_return got.error();
+    place(inside, arriving, below);
+    co_return std::nullopt;
+  }
+
+  std::string next_arriving() { return in_folder(request_.arriving, decimal(++arrived_)); }
+
+  void place(const std::string& inside, const std::string& arriving, const std::string& below) {
+    fetched_.insert(inside);
+    const std::string local = in_folder(request_.into, below);
+    if (!places_.insert(below).second) {
+      return problem({ErrorKind::input,
+                      "two artifacts would be '" + local + "'; the second is '" + inside + "'",
+                      "use patterns that begin elsewhere"});
+    }
+    const std::uint64_t bytes = size_of(arriving);
+    if (const auto made = make_parents(request_.into, below); !made) return problem(made.error());
+    struct stat there {};
+    std::error_code error;
+    const bool is_tree = fs::is_directory(fs::symlink_status(arriving, error));
+    if (is_tree && lstat(local.c_str(), &there) == 0) {
+      return problem({ErrorKind::input,
+                      "'" + local +
+                          "' is there already, and a tree replaces "
+                          "nothing",
+                      "collect into another directory"});
+    }
+    if (rename(arriving.c_str(), local.c_str()) != 0) {
+      return problem(
+          {ErrorKind::input, "cannot place '" + local + "': " + std::strerror(errno), {}});
+    }
+    left_ -= std::min(left_, bytes);
+    result_.artifacts.push_back({inside, local, bytes});
+  }
+
+  Sandbox& sandbox_;
+  CollectRequest request_;
+  std::uint64_t left_;
+  int arrived_ = 0;
+  std::set<std::string> fetched_;
+  std::set<std::string> places_;
+  Collection result_;
+};
+
+}  // namespace
+
+asio::awaitable<Collection> collect_artifacts(Sandbox& sandbox, CollectRequest request) {
+  Collector collector(sandbox, std::move(request));
+  co_return co_await collector.run();
+}
+
+}  // namespace quietus::cli

@@ -1,0 +1,121 @@
+// quietusctl: argv -> options -> verb -> exit code.
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command_line.hpp"
+#include "cli/help.hpp"
+#include "cli/verbs.hpp"
+#include "contract/exit_code.hpp"
+
+namespace {
+
+using namespace quietus;
+using namespace quietus::cli;
+
+std::optional<std::string> variable(std::string_view name) {
+  const char* const value = std::getenv(std::string(name).c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+tl::expected<Layer, UsageError> read_config() {
+  const std::string path = config_path(variable);
+  std::ifstream file(path, std::ios::binary);
+  if (path.empty() || !file) return Layer{};
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  return parse_config(text, path);
+}
+
+bool has(unsigned verbs, Verb verb) { return (verbs & bit(verb)) != 0; }
+
+constexpr unsigned kNeedsSandbox =
+    bit(Verb::run) | bit(Verb::exec) | bit(Verb::put) | bit(Verb::get) | bit(Verb::doctor);
+constexpr unsigned kNeedsPayload =
+    kNeedsSandbox | bit(Verb::batch) | bit(Verb::stop) | bit(Verb::status) | bit(Verb::gc);
+
+int usage(Screen& screen, const std::string& text) {
+  screen.error(text);
+  return kExitUsage;
+}
+
+int dispatch(const CommandLine& line, const Services& services, Screen& screen) {
+  switch (line.verb) {
+    case Verb::run: return run_verb(line, services, screen);
+    case Verb::batch: return batch_verb(line, services, screen);
+    case Verb::exec: return exec_verb(line, services, screen);
+    case Verb::put: return put_verb(line, services, screen);
+    case Verb::get: return get_verb(line, services, screen);
+    case Verb::doctor: return doctor_verb(line, services, screen);
+    case Verb::stop: return stop_verb(line, services, screen);
+    case Verb::status: return status_verb(line, services, screen);
+    case Verb::list: return list_verb(line, services, screen);
+    case Verb::gc: return gc_verb(line, services, screen);
+    default: return kExitUsage;
+  }
+}
+
+int perform(const CommandLine& line, Screen& screen) {
+  if (line.verb == Verb::help) {
+    screen.out(help_text(line.help_for));
+    return kExitSuccess;
+  }
+  if (line.verb == Verb::version) return version_verb(screen);
+  if (line.verb == Verb::receipt) return receipt_verb(line, screen);
+  const auto file = read_config();
+  if (!file) return usage(screen, file.error().text);
+  const Layer layer = resolve(line.settings, variable, *file);
+  auto settings = checked(layer);
+  if (!settings) return usage(screen, settings.error().text);
+  if (line.verb == Verb::config) return config_verb(line, layer, screen);
+
+  if (has(kNeedsSandbox, line.verb)) {
+    if (settings->sandboxes.empty()) {
+      return usage(screen,
+                   "argument --sandbox: is needed (or QUIETUS_SANDBOX, or sandbox in "
+                   "config.toml; see quietusctl help sandboxes)");
+    }
+    for (const std::string& name : settings->sandboxes) {
+      const auto transport = transport_from_name(name, {.programs = settings->programs});
+      if (transport) continue;
+      return usage(screen, layer.find("sandbox")->second.origin + ": " + transport.error().message +
+                               " (see quietusctl help sandboxes)");
+    }
+  }
+  Services services{.settings = std::move(*settings), .ledger = Ledger(ledger_directory(variable))};
+  if (has(kNeedsPayload, line.verb)) {
+    const bool named = !services.settings.payload.empty();
+    const auto payload =
+        find_payload({.explicit_path = services.settings.payload, .executable = "/proc/self/exe"});
+    if (!payload) {
+      screen.error((named ? layer.find("payload")->second.origin + ": " : std::string()) +
+                   payload.error().text());
+      return named ? kExitUsage : kExitFailed;
+    }
+    services.payload = *payload;
+    services.source = payload_file(*payload);
+  }
+  return dispatch(line, services, screen);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A reader that goes away is an error of writing, not the end of a session.
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
+  const auto line = parse_command_line(words, variable);
+  if (!line) {
+    Screen screen({});
+    return usage(screen, line.error().text);
+  }
+  const auto no_color = variable("NO_COLOR");
+  Screen screen({.verbosity = line->verbosity,
+                 .json = line->json,
+                 .no_color = no_color && !no_color->empty()});
+  const int code = perform(*line, screen);
+  return code == kExitSuccess && screen.broken() ? kExitFailed : code;
+}

@@ -1,0 +1,87 @@
+// One session with somebody watching.
+#include <fstream>
+
+#include "cli/interruptible.hpp"
+#include "cli/many_sessions.hpp"
+#include "cli/task.hpp"
+#include "cli/verbs.hpp"
+#include "contract/exit_code.hpp"
+
+namespace quietus::cli {
+namespace {
+
+constexpr std::uint64_t kOutputInJson = std::uint64_t{1} << 20;
+
+void print_file(Screen& screen, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char buffer[65536];
+  while (file.read(buffer, sizeof buffer) || file.gcount() > 0) {
+    screen.out({buffer, static_cast<std::size_t>(file.gcount())});
+  }
+}
+
+SessionPlan plan_of(const CommandLine& line, const Services& services, std::string sandbox) {
+  return {.sandbox = std::move(sandbox),
+          .argv = line.words,
+          .environment = line.environment,
+          .workdir = line.workdir,
+          .globs = line.globs,
+          .into = line.into,
+          .timeout = services.settings.timeout,
+          .kept_output = line.json ? kOutputInJson : 0};
+}
+
+int several(const CommandLine& line, const Services& services, Screen& screen) {
+  std::vector<Job> jobs;
+  for (const std::string& sandbox : services.settings.sandboxes) {
+    Job job{.name = sandbox, .plan = plan_of(line, services, sandbox)};
+    // Each has a place of its own, or the artifacts of one would replace those of another.
+    if (!job.plan.into.empty()) job.plan.into += '/' + std::to_string(jobs.size() + 1);
+    jobs.push_back(std::move(job));
+  }
+  return run_many(std::move(jobs), services, screen);
+}
+
+int one(const CommandLine& line, const Services& services, Screen& screen) {
+  std::function<void()> end_now;
+  SessionHooks hooks;
+  hooks.warn = [&](std::string_view text) { screen.warn(text); };
+  hooks.can_end_now = [&](std::function<void()> how) { end_now = std::move(how); };
+  if (line.follow) {
+    hooks.output = [&](std::string_view bytes) { screen.out(bytes); };
+  } else if (!line.json) {
+    hooks.log = [&](const std::string& path) { print_file(screen, path); };
+  }
+  if (screen.has_status_line()) {
+    hooks.view = [&](const SessionView& view) { screen.status(view); };
+  }
+  SessionPlan plan = plan_of(line, services, services.settings.sandboxes.front());
+  const auto work = [&]() -> asio::awaitable<int> {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    const SessionResult result = co_await run_session(services, std::move(plan), std::move(hooks));
+    screen.clear_status();
+    if (screen.is_json()) {
+      nlohmann::json json = session_json(result);
+      json["output"] = result.output;
+      screen.json(json);
+    }
+    tell_end(screen, result);
+    co_return result.exit_code;
+  };
+  return run_interruptible(screen, work(), [&](int count) {
+    if (count == 1) screen.news("stopping; once more to skip the grace");
+    if (count != 2 || !end_now) return count == 2;
+    screen.news("without the grace; once more to leave at once");
+    end_now();
+    return true;
+  });
+}
+
+}  // namespace
+
+int run_verb(const CommandLine& line, const Services& services, Screen& screen) {
+  if (services.settings.sandboxes.size() > 1) return several(line, services, screen);
+  return one(line, services, screen);
+}
+
+}  // namespace quietus::cli

@@ -1,0 +1,205 @@
+// The verbs for looking around in a sandbox: exec, put, get, doctor.
+#include "cli/interruptible.hpp"
+#include "cli/session_verbs.hpp"
+#include "cli/task.hpp"
+#include "cli/verbs.hpp"
+#include "cli/words.hpp"
+#include "contract/exit_code.hpp"
+#include "quietus/connect.hpp"
+
+namespace quietus::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+constexpr Span kDoctorTime = 120s;
+
+int told(Screen& screen, const Error& error) {
+  if (screen.is_json()) screen.json({{"error", error_json(error)}});
+  screen.error(error.text());
+  return error.kind == ErrorKind::timeout ? kExitTimedOut : kExitFailed;
+}
+
+// Opens the sandbox, does the work in it, and lets go of it: what was made for it is ended again.
+using Work = std::function<asio::awaitable<int>(Sandbox&)>;
+asio::awaitable<int> in_sandbox(const Services& services, Screen& screen, Work work) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  const std::string name = services.settings.sandboxes.front();
+  // A sandbox of our own must be found again if we are killed; a session needs the ledger anyway.
+  const std::string directory = fresh_session_directory(services.settings.session_parent);
+  LedgerEntry entry;
+  entry.id = id_of_directory(directory);
+  entry.sandbox = name;
+  entry.directory = directory;
+  entry.programs = services.settings.programs;
+  TransportOptions options = transport_options(services, entry.id);
+  const auto transport = transport_from_name(name, options);
+  if (!transport) co_return told(screen, transport.error());
+  std::optional<LedgerFile> ledger;
+  if ((*transport)->creates()) {
+    entry.ownership = Ownership::owned;
+    sign(entry);
+    auto added = services.ledger.add(std::move(entry));
+    if (!added) co_return told(screen, added.error());
+    ledger.emplace(std::move(*added));
+  }
+  auto opened = co_await open_sandbox(name, services.payload, options);
+  int code = kExitFailed;
+  if (opened) {
+    code = co_await work(*opened->sandbox);
+  } else {
+    code = told(screen, opened.error());
+  }
+  co_await not_cancellable();
+  if (!ledger) {
+    if (opened) (void)co_await opened->sandbox->disconnect();
+    co_return code;
+  }
+  auto made = sandbox_of(ledger->entry());
+  if (opened) made = opened->sandbox;
+  Expected<void> stopped;
+  if (made) stopped = co_await (*made)->stop();
+  if (stopped) {
+    (void)ledger->remove();
+  } else {
+    screen.error(stopped.error().text());
+    code = kExitFailed;
+  }
+  co_return code;
+}
+
+json exec_json(const ExecResult& result) {
+  return {{"return_code", result.return_code ? json(*result.return_code) : json()},
+          {"out", result.out},
+          {"err", result.err},
+          {"out_cut", result.out_cut},
+          {"err_cut", result.err_cut},
+          {"error", result.error ? error_json(*result.error) : json()}};
+}
+
+asio::awaitable<int> execute(const CommandLine& line, const Services& services, Screen& screen,
+                             Sandbox& sandbox) {
+  ExecRequest request;
+  request.argv = line.words;
+  request.cwd = line.workdir;
+  request.environment = line.environment;
+  request.user = line.user;
+  request.deadline = services.settings.timeout;
+  if (!screen.is_json()) {
+    request.output_cap = 0;
+    request.on_output = [&](OutputStream stream, std::string_view bytes) {
+      stream == OutputStream::out ? screen.out(bytes) : screen.err(bytes);
+    };
+  }
+  const ExecResult result = co_await sandbox.exec(std::move(request));
+  if (screen.is_json()) {
+    screen.json(exec_json(result));
+  } else if (result.error) {
+    screen.error(result.error->text());
+  }
+  if (result.error) {
+    co_return result.error->kind == ErrorKind::timeout ? kExitTimedOut : kExitFailed;
+  }
+  co_return result.return_code.value_or(kExitFailed);
+}
+
+int transferred(Screen& screen, const Expected<void>& done, const CommandLine& line) {
+  if (!done) return told(screen, done.error());
+  if (screen.is_json()) screen.json({{"from", line.words[0]}, {"to", line.words[1]}});
+  return kExitSuccess;
+}
+
+TransferOptions limits_of(const Services& services) {
+  TransferOptions limits;
+  if (services.settings.timeout < kForever) limits.deadline = services.settings.timeout;
+  return limits;
+}
+
+json traits_json(const Traits& traits) {
+  return {{"exit_code_is_the_commands", traits.exit_code_is_the_commands},
+          {"passes_signals", traits.passes_signals},
+          {"passes_stdin_end", traits.passes_stdin_end},
+          {"outlives_client", traits.outlives_client},
+          {"carries_stdin", traits.carries_stdin},
+          {"shares_files", traits.shares_files}};
+}
+
+// What was found in a sandbox, told.
+int tell_examination(Screen& screen, const Sandbox& sandbox, const ExecResult& probe,
+                     const ExecResult& doctor) {
+  const Traits& traits = sandbox.traits();
+  const int code = doctor.error ? static_cast<int>(kExitFailed)
+                                : doctor.return_code.value_or(static_cast<int>(kExitFailed));
+  if (screen.is_json()) {
+    const json said = json::parse(probe.out, nullptr, false);
+    screen.json({{"sandbox", sandbox.name()},
+                 {"traits", traits_json(traits)},
+                 {"probe", said.is_discarded() ? json() : said},
+                 {"doctor", doctor.out},
+                 {"exit_code", code},
+                 {"error", doctor.error ? error_json(*doctor.error) : json()}});
+    return code;
+  }
+  screen.out(sandbox.name() + '\n');
+  screen.out(traits.passes_stdin_end
+                 ? "  when we die, the command is stopped (lease on standard input)\n"
+                 : "  when we die, the command goes on until its deadline, or quietusctl gc\n");
+  screen.out(traits.exit_code_is_the_commands
+                 ? "  exit codes come back as they are\n"
+                 : "  exit codes that come back are no evidence; the receipt is\n");
+  screen.out("inside:\n" + doctor.out);
+  if (!doctor.err.empty()) screen.err(doctor.err);
+  if (doctor.error) screen.error(doctor.error->text());
+  return code;
+}
+
+asio::awaitable<int> examine(const Services& services, Screen& screen, Sandbox& sandbox) {
+  const std::string directory = fresh_session_directory(services.settings.session_parent);
+  const auto supervisor = co_await services.source->place(sandbox, directory);
+  if (!supervisor) co_return told(screen, supervisor.error());
+  ExecRequest ask{.argv = words(*supervisor, "probe", "--json"), .deadline = kDoctorTime};
+  const ExecResult probe = co_await sandbox.exec(std::move(ask));
+  ExecRequest show{.argv = words(*supervisor, "doctor"), .deadline = kDoctorTime};
+  const ExecResult doctor = co_await sandbox.exec(std::move(show));
+  const int code = tell_examination(screen, sandbox, probe, doctor);
+  co_await not_cancellable();
+  if (!sandbox.traits().shares_files && sandbox.traits().payload.empty()) {
+    const auto removed = co_await session_verb(sandbox, *supervisor, directory, "remove");
+    if (!removed) screen.warn(removed.error().text());
+  }
+  co_return code;
+}
+
+}  // namespace
+
+int exec_verb(const CommandLine& line, const Services& services, Screen& screen) {
+  Work work = [&](Sandbox& sandbox) { return execute(line, services, screen, sandbox); };
+  return run_interruptible(screen, in_sandbox(services, screen, std::move(work)));
+}
+
+int put_verb(const CommandLine& line, const Services& services, Screen& screen) {
+  Work work = [&](Sandbox& sandbox) -> asio::awaitable<int> {
+    TransferOptions limits = limits_of(services);
+    const auto done = co_await sandbox.upload(line.words[0], line.words[1], limits);
+    co_return transferred(screen, done, line);
+  };
+  return run_interruptible(screen, in_sandbox(services, screen, std::move(work)));
+}
+
+int get_verb(const CommandLine& line, const Services& services, Screen& screen) {
+  Work work = [&](Sandbox& sandbox) -> asio::awaitable<int> {
+    TransferOptions limits = limits_of(services);
+    limits.most_bytes = services.settings.max_artifact;
+    const auto done = co_await sandbox.download(line.words[0], line.words[1], limits);
+    co_return transferred(screen, done, line);
+  };
+  return run_interruptible(screen, in_sandbox(services, screen, std::move(work)));
+}
+
+int doctor_verb(const CommandLine&, const Services& services, Screen& screen) {
+  Work work = [&](Sandbox& sandbox) { return examine(services, screen, sandbox); };
+  return run_interruptible(screen, in_sandbox(services, screen, std::move(work)));
+}
+
+}  // namespace quietus::cli
