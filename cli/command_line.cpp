@@ -104,6 +104,8 @@ class Parser {
   // --- values ---------------------------------------------------------------------------------
   Outcome apply(const OptionSpec& spec, std::string_view value) {
     switch (spec.id) {
+      case OptionId::adapter: return store(spec, value, "a file or a name", line_.adapter);
+      case OptionId::input: return store(spec, value, "a path", line_.input);
       case OptionId::into: return store(spec, value, "a path", line_.into);
       case OptionId::user: return store(spec, value, "a user", line_.user);
       case OptionId::forget: return store(spec, value, "a session", line_.forget);
@@ -113,6 +115,7 @@ class Parser {
         return {};
       case OptionId::collect: return add_glob(spec, value);
       case OptionId::setenv: return add_variable(spec, value);
+      case OptionId::parameter: return add_parameter(spec, value);
       case OptionId::program: return set_program(spec, value);
       case OptionId::follow: line_.follow = true; return {};
       case OptionId::now: line_.now = true; return {};
@@ -188,10 +191,17 @@ class Parser {
     return {};
   }
 
+  Outcome add_parameter(const OptionSpec& spec, std::string_view value) {
+    const std::size_t equals = value.find('=');
+    if (equals == 0 || equals == std::string_view::npos) return refuse(spec, value, "NAME=VALUE");
+    line_.parameters.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+    return {};
+  }
+
   // --- the whole ------------------------------------------------------------------------------
   Outcome finish() {
     const auto count = static_cast<int>(line_.words.size());
-    if (verb_.verb == Verb::run && count == 0) {
+    if (verb_.verb == Verb::run && line_.adapter.empty() && count == 0) {
       return wrong("run: expected a command (see quietusctl run --help)");
     }
     if (count < verb_.fewest || (verb_.most != kCommand && count > verb_.most)) {
@@ -204,8 +214,12 @@ class Parser {
     if (!line_.globs.empty() && line_.into.empty()) {
       return wrong("argument --collect: needs --into DIR");
     }
-    if (!line_.into.empty() && line_.globs.empty()) {
-      return wrong("argument --into: needs --collect");
+    if (!line_.into.empty() && line_.globs.empty() && line_.adapter.empty()) {
+      return wrong("argument --into: needs --collect or --adapter");
+    }
+    if (line_.adapter.empty() && (!line_.parameters.empty() || !line_.input.empty())) {
+      return wrong(std::string("argument --") + (line_.input.empty() ? "param" : "input") +
+                   ": needs --adapter");
     }
     if (line_.follow && line_.json) return wrong("argument --follow: does not go with --json");
     const auto sandboxes = line_.settings.find("sandbox");

@@ -22,6 +22,9 @@ struct CommandLine {
   std::vector<std::string> words;  // the command, or the verb's own words
   std::string help_for;            // help: the verb; empty: the program
 
+  std::string adapter;
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::string input;
   std::vector<std::string> globs;
   std::string into;
   std::string workdir;

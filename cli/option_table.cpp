@@ -22,6 +22,11 @@ constexpr OptionSpec kOptions[] = {
      "quietusctl help sandboxes has all forms.\n"
      "run takes more than one",
      kSandboxes | kConfig},
+    {OptionId::adapter, "adapter", 'a', value, "F",
+     "how to run a harness: a file, or the name of one\nthat is installed", bit(Verb::run)},
+    {OptionId::parameter, "param", 'p', value, "NAME=VALUE", "a parameter of the adapter",
+     bit(Verb::run)},
+    {OptionId::input, "input", 'i', value, "FILE", "the adapter's input", bit(Verb::run)},
     {OptionId::timeout, "timeout", 't', value, "DURATION",
      "deadline of the command (default: none); of\n"
      "exec, put and get: of the call; stop and gc: how\nlong to wait for the end",

@@ -28,6 +28,9 @@ constexpr unsigned bit(Verb verb) { return 1u << static_cast<unsigned>(verb); }
 
 enum class OptionId {
   sandbox,
+  adapter,
+  parameter,
+  input,
   timeout,
   close_timeout,
   collect,

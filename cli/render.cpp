@@ -89,6 +89,7 @@ Json session_json(const SessionResult& result) {
       {"receipt", result.receipt ? receipt_value(*result.receipt) : Json()},
       {"report", result.report ? *result.report : Json()},
       {"error", result.error ? error_json(*result.error) : Json()},
+      {"result", result.harness ? Json::parse(result.harness->json, nullptr, false) : Json()},
       {"artifacts", Json::array()},
       {"missing", result.collection.missing},
       {"problems", Json::array()},

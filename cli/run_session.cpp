@@ -76,7 +76,11 @@ class Run {
                       .sandbox = plan_.sandbox,
                       .ownership = result_.ownership,
                       .directory = result_.directory};
-    if (!plan_.argv.empty()) entry.command = plan_.argv.front();
+    if (plan_.adapter) {
+      entry.command = plan_.adapter->name();
+    } else if (!plan_.argv.empty()) {
+      entry.command = plan_.argv.front();
+    }
     if (!plan_.globs.empty()) entry.into = fs::absolute(plan_.into).lexically_normal();
     entry.programs = services_.settings.programs;
     sign(entry);
@@ -195,9 +199,7 @@ class Run {
     if (hooks_.view) watching = Task<Nothing>::start(executor, watch(session));
     if (hooks_.can_end_now) hooks_.can_end_now([this, executor] { end_now(executor); });
 
-    Stage stage = [this]() -> asio::awaitable<Expected<SessionCommand>> {
-      co_return SessionCommand{.argv = plan_.argv, .environment = plan_.environment};
-    };
+    Stage stage = [this]() { return stage_command(); };
     // Fetched afterwards, because that may take longer than a cleanup.
     Collect collect = []() -> asio::awaitable<Expected<Artifacts>> { co_return Artifacts{}; };
     const auto executed = co_await session.execute(std::move(stage), std::move(collect),
@@ -212,6 +214,41 @@ class Run {
     co_await finish(watching);
     if (ending_) co_await ending_->ended();
     session_ = nullptr;
+  }
+
+  asio::awaitable<Expected<SessionCommand>> stage_command() {
+    if (!plan_.adapter) {
+      SessionCommand command;
+      command.argv = plan_.argv;
+      command.environment = plan_.environment;
+      co_return command;
+    }
+    plan_.adapter_run.session = result_.directory;
+    plan_.adapter_run.progress = hooks_.progress;
+    auto command = co_await plan_.adapter->stage(session_->sandbox(), plan_.adapter_run);
+    if (command) {
+      command->environment.insert(command->environment.end(), plan_.environment.begin(),
+                                  plan_.environment.end());
+    }
+    co_return command;
+  }
+
+  asio::awaitable<void> collect_by_adapter(Session& session) {
+    const Collected collected =
+        co_await plan_.adapter->collect(session.sandbox(), plan_.adapter_run);
+    for (const CollectedFile& file : collected.files) {
+      result_.collection.artifacts.push_back({file.inside, file.local, file.bytes});
+    }
+    for (const Error& problem : collected.problems) {
+      warn(problem.text());
+      result_.collection.problems.push_back(problem);
+    }
+    auto read = plan_.adapter->read_result(collected, *session.cleanup());
+    if (read) {
+      result_.harness = std::move(*read);
+    } else {
+      warn(read.error().text());
+    }
   }
 
   static asio::awaitable<void> finish(std::shared_ptr<Task<Nothing>> task) {
@@ -288,7 +325,9 @@ class Run {
       co_await fetch_log(session, *scratch + "/output.log");
     }
     // What was not confirmed to have ended may still write into its artifacts.
-    if (!confirmed || plan_.globs.empty()) co_return;
+    if (!confirmed) co_return;
+    if (plan_.adapter) co_await collect_by_adapter(session);
+    if (plan_.globs.empty()) co_return;
     CollectRequest request;
     request.globs = plan_.globs;
     request.workdir = plan_.workdir;

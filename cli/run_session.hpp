@@ -12,6 +12,7 @@
 #include "cli/collect.hpp"
 #include "cli/services.hpp"
 #include "contract/receipt.hpp"
+#include "quietus/adapter.hpp"
 #include "quietus/session.hpp"
 
 namespace quietus::cli {
@@ -28,6 +29,9 @@ struct SessionPlan {
   std::uint64_t kept_output = 0;
   // More words for `quietus launch`.
   std::vector<std::string> launch_options = {};
+  // Instead of argv and globs; its run is completed with the session's directory.
+  std::shared_ptr<const Adapter> adapter = {};
+  AdapterRun adapter_run = {};
 };
 
 // For a status line.
@@ -43,6 +47,8 @@ struct SessionView {
 // Whoever wants to know more than the result; all may be empty.
 struct SessionHooks {
   std::function<void(std::string_view)> warn = {};
+  // A line for each step of an adapter that may take a while.
+  std::function<void(std::string_view)> progress = {};
   // The output while it comes; empty: nobody follows it.
   std::function<void(std::string_view)> output = {};
   // The whole log, in a file that lives until the call returns.
@@ -62,6 +68,7 @@ struct SessionResult {
   std::optional<nlohmann::json> report = {};
   std::optional<Error> error = {};  // what went wrong with us or the sandbox
   Collection collection = {};
+  std::optional<HarnessResult> harness = {};  // what an adapter has read
   std::vector<std::string> warnings = {};
   std::string output = {};
   bool cancelled = false;
