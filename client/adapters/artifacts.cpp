@@ -4,6 +4,7 @@
 
 #include "client/adapters/glob.hpp"
 #include "client/adapters/lines.hpp"
+#include "client/src/words.hpp"
 #include "contract/decimal.hpp"
 #include "quietus/adapter.hpp"
 
@@ -70,7 +71,7 @@ asio::awaitable<Found> look(Sandbox& sandbox, const Glob& glob) {
   }
   if (!found.problems.empty() || listed.return_code == 0) co_return found;
   // Nothing there at all is no trouble; a folder that could not be read is.
-  std::vector<std::string> itself = {"-maxdepth", "0"};
+  std::vector<std::string> itself = words("-maxdepth", "0");
   const ExecResult there = co_await find(sandbox, glob.base(), std::move(itself));
   if (there.return_code == 0) {
     found.problems.push_back({ErrorKind::sandbox,

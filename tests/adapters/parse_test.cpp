@@ -366,7 +366,7 @@ TEST(AdapterFile, WithAHeaderThatHasNoNameIsNoToml) {
 TEST(AdapterFile, HasLettersBeyondAsciiInTextsAndComments) {
   for (const char* line :
        {"description = '\xc3\xa9'", "# \xd1\x89", "description = \"\"\"\n\xd1\x89\"\"\"",
-        "command.environment.A = '\xe2\x80\x83' # \xe2\x80\x83"}) {
+        "params.q.default = '\xe2\x80\x83' # \xe2\x80\x83"}) {
     EXPECT_EQ(error_of(line), "accepted") << line;
   }
   EXPECT_TRUE(parse_spec("\xEF\xBB\xBFname = 'a'\ncommand.argv = ['a']", "x.toml"));
