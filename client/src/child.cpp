@@ -157,7 +157,8 @@ asio::awaitable<void> Child::ended() {
       asio::steady_timer timer(executor_, kLook);
       (void)co_await timer.async_wait(asio::experimental::as_tuple(asio::use_awaitable));
     }
-    if (co_await is_cancelled()) co_return;
+    const bool cancelled = co_await is_cancelled();
+    if (cancelled) co_return;
   }
 }
 

@@ -161,7 +161,8 @@ asio::awaitable<Expected<void>> CommandSandbox::stop_it() {
     }
     Event pause(co_await asio::this_coro::executor);
     (void)co_await pause.wait(Clock::now() + kLook);
-    if (co_await is_cancelled()) co_return fail(ErrorKind::cancelled, "the stop was cancelled");
+    const bool cancelled = co_await is_cancelled();
+    if (cancelled) co_return fail(ErrorKind::cancelled, "the stop was cancelled");
   }
   co_return Expected<void>{};
 }

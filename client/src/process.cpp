@@ -75,7 +75,9 @@ asio::awaitable<Expected<void>> read_all(std::shared_ptr<Running> running,
   std::vector<char> own(to_sink ? kChunk : 0);
   drain->fd.native_non_blocking(true);
   int rounds = 0;
-  while (!co_await is_cancelled()) {
+  for (;;) {
+    const bool cancelled = co_await is_cancelled();
+    if (cancelled) break;
     // Looked up again after each suspension: another thread may run us now.
     const std::span<char> buffer = to_sink ? std::span<char>(own) : shared_buffer();
     const ssize_t got = ::read(drain->fd.native_handle(), buffer.data(), buffer.size());
@@ -118,7 +120,8 @@ asio::awaitable<bool> write_all(stream_descriptor& to, std::string_view bytes) {
     }
     if (wrote == -EINTR) continue;
     if (wrote != -EAGAIN) co_return false;
-    if (co_await is_cancelled()) co_return false;
+    const bool cancelled = co_await is_cancelled();
+    if (cancelled) co_return false;
     (void)co_await to.async_wait(stream_descriptor::wait_write, kTuple);
   }
   co_return true;
@@ -141,7 +144,8 @@ asio::awaitable<Expected<void>> feed(std::shared_ptr<Running> running,
         co_return Expected<void>{};  // not closed: half of the input must not look like the whole
       }
       if (*got == 0) break;
-      if (!co_await write_all(*to, std::string_view(buffer.data(), *got))) break;
+      const bool taken = co_await write_all(*to, std::string_view(buffer.data(), *got));
+      if (!taken) break;
     }
   }
   asio::error_code ignored;
@@ -160,7 +164,8 @@ asio::awaitable<Expected<void>> watch(std::shared_ptr<Running> running,
 // For a process that could not be ended: it is collected whenever that may be.
 asio::awaitable<Expected<void>> collect_later(std::shared_ptr<Running> running,
                                               std::shared_ptr<Child> child) {
-  if (co_await running->ended.wait()) (void)child->collect();
+  const bool ended = co_await running->ended.wait();
+  if (ended) (void)child->collect();
   co_return Expected<void>{};
 }
 
@@ -206,7 +211,8 @@ asio::awaitable<void> finish_reading(std::shared_ptr<Drain> drain, std::shared_p
     (void)co_await drain->quiet.wait(until);
     (void)co_await reading->wait(earlier(until, Clock::now() + kAfterEnd));
     if (drain->quiet.is_set() && drain->reads == before) break;
-    if (co_await is_cancelled()) break;
+    const bool cancelled = co_await is_cancelled();
+    if (cancelled) break;
   }
 }
 
@@ -227,7 +233,8 @@ Error why_not_waited(const Running& running, bool cancelled, const std::string& 
 asio::awaitable<ProcessEnd> run_process(ProcessRequest given) {
   ProcessEnd end;
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  if (co_await is_cancelled()) {
+  const bool too_late = co_await is_cancelled();
+  if (too_late) {
     end.error = Error{ErrorKind::cancelled, "'" + given.command.argv.front() + "' was cancelled"};
     co_return end;
   }

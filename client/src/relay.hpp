@@ -42,7 +42,8 @@ class Relay {
     while (chunk_.empty() || broken_) {
       if (broken_) co_return fail(*broken_);
       if (closed_) co_return std::size_t{0};
-      if (co_await is_cancelled()) co_return fail(ErrorKind::cancelled, "the copy was cancelled");
+      const bool cancelled = co_await is_cancelled();
+      if (cancelled) co_return fail(ErrorKind::cancelled, "the copy was cancelled");
       (void)co_await filled_.wait();
     }
     const std::size_t size = std::min(into.size(), chunk_.size());

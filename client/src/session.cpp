@@ -168,8 +168,6 @@ asio::awaitable<void> collect(Held session, Span limit) {
 asio::awaitable<Step> release_exec(Held session, Span limit) {
   if (!session->exec || session->exec->done()) co_return Step{};
   session->exec->cancel();
-  // g++ 12 puts the awaited condition of an if at the very front of the frame, where the resume
-  // pointer belongs; in a variable it finds its place.
   const bool ended = co_await session->exec->wait(after(limit));
   if (ended) co_return Step{};
   co_return fail(late_error(*session, "exec call did not end in time"));

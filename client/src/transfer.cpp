@@ -135,7 +135,8 @@ asio::awaitable<Expected<std::uint64_t>> copy_bytes(int from, int to, std::strin
       rest.remove_prefix(static_cast<std::size_t>(wrote));
     }
     co_await asio::post(executor, asio::use_awaitable);
-    if (co_await is_cancelled()) co_return fail(ErrorKind::cancelled, "the copy was cancelled");
+    const bool cancelled = co_await is_cancelled();
+    if (cancelled) co_return fail(ErrorKind::cancelled, "the copy was cancelled");
     if (Clock::now() >= deadline) {
       co_return fail(ErrorKind::timeout, "'" + shown + "' was not copied in time");
     }

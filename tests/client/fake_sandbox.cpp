@@ -55,7 +55,8 @@ asio::awaitable<ExecResult> ModelSandbox::launch(std::vector<std::string> argv) 
     co_return answer(code);
   }
   files_["output.log"] = "started\n";
-  if (!co_await ended_.wait()) {
+  const bool ended = co_await ended_.wait();
+  if (!ended) {
     // The client is gone; the lease ends the command.
     co_await leave_in_peace();
     end(-15, false);
