@@ -42,6 +42,7 @@ scenarios-eperm  | dev                           | QUIETUS_WRAPPER="$deny EPERM 
 session          | dev                           | $blackbox ^session$
 session-musl     | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^session$
 faults           | dev                           | build/dev/faults
+client           | dev                           | build/dev/client_tests --gtest_output=$XML
 cli              | dev                           | $blackbox ^cli$
 storms           | dev                           | ctest --preset dev -L ^storm$
 adapters         | dev                           | build/dev/adapter_tests --gtest_output=$XML

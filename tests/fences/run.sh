@@ -53,6 +53,10 @@ plant kernel/planted.hpp '#include "gate.hpp"'
 notices 'an include without a folder' 'kernel/planted.hpp:1: kernel/ may not include gate.hpp' \
   fence layers "$scratch/tree"
 
+holds awaits fence awaits "$root"
+plant client/planted.cpp 'void f() { if (x() && co_await y()) return; }'
+notices 'an awaited condition' 'client/planted.cpp:1: co_await inside a condition' fence awaits "$scratch/tree"
+
 holds alone fence alone "$root"
 plant contract/planted.cpp '#include "client/planted.hpp"'
 notices 'a half that does not build alone' 'client/planted.hpp: No such file' fence alone "$scratch/tree"
