@@ -112,6 +112,7 @@ class Parser {
       case OptionId::workdir:
         if (!value.starts_with('/')) return refuse(spec, value, "an absolute path");
         line_.workdir = value;
+        while (line_.workdir.size() > 1 && line_.workdir.ends_with('/')) line_.workdir.pop_back();
         return {};
       case OptionId::collect: return add_glob(spec, value);
       case OptionId::setenv: return add_variable(spec, value);

@@ -67,6 +67,11 @@ TEST(CtlCommandLine, VariablesAreSetOrPassedOn) {
   EXPECT_EQ(line.environment[1].second, "from us");
 }
 
+TEST(CtlCommandLine, ADirectoryMayEndWithSlashes) {
+  EXPECT_EQ(parsed({"run", "-s", "local", "-C", "/work//", "x"}).workdir, "/work");
+  EXPECT_EQ(parsed({"run", "-s", "local", "-C", "/", "x"}).workdir, "/");
+}
+
 TEST(CtlCommandLine, ProgramsAndOptionsOfWhatMakesASandbox) {
   const CommandLine line = parsed({"doctor", "-s", "x", "--program", "podman=podman --runtime runc",
                                    "--create-option", "--init", "--create-option=-v"});
