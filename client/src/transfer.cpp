@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <asio/post.hpp>
 #include <cerrno>
 #include <filesystem>
@@ -24,6 +25,7 @@ using namespace std::chrono_literals;
 constexpr unsigned kParentMode = 0777;
 constexpr unsigned kPrivateMode = 0700;
 constexpr std::size_t kCopyChunk = std::size_t{1} << 20;
+constexpr std::size_t kSmallestChunk = std::size_t{4} << 10;
 // One argument may have 128 KiB (MAX_ARG_STRLEN of execve(2)), and base64 makes four of three.
 constexpr std::size_t kArgumentChunk = 90000;
 constexpr auto kLookTime = 30s;
@@ -118,7 +120,10 @@ asio::awaitable<Expected<std::uint64_t>> copy_bytes(int from, int to, std::strin
                                                     std::optional<std::uint64_t> most_bytes,
                                                     Until deadline) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  std::vector<char> buffer(kCopyChunk);
+  // A thousand sessions fetch small files at the same time: no more than the file needs.
+  struct stat there {};
+  const std::size_t size = fstat(from, &there) == 0 ? static_cast<std::size_t>(there.st_size) : 0;
+  std::vector<char> buffer(std::clamp<std::size_t>(size + 1, kSmallestChunk, kCopyChunk));
   std::uint64_t total = 0;
   for (;;) {
     const ssize_t got = ::read(from, buffer.data(), buffer.size());
