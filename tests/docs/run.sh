@@ -80,7 +80,7 @@ run_block() {  # FILE: as a reader would, but for a limit, and with all that it 
   # What names files of the repository is meant to be run there.
   if grep -qE '(tools|build|tests)/|--preset' "$1.run"; then folder=$root; else (cd "$folder" && furnish); fi
   cat "$1.run"
-  (cd "$folder" && PATH=$root/build/musl:$PATH timeout --kill-after=5 120 \
+  (cd "$folder" && PATH=$root/build/musl:$root/build/dev:$PATH timeout --kill-after=5 120 \
     "${contain[@]}" sh -eu "$1.run" </dev/null)
 }
 
