@@ -19,36 +19,34 @@ if [ "$(id -u)" = 0 ] && ! awk '$5 == "/" {found = 1} END {exit !found}' /proc/s
       exec chroot /proc/fs bash "$PWD/tools/test.sh" "$@"' test.sh "$@"
 fi
 
-# One line a suite: name | presets that it needs | command.
+# One line a suite: name | presets that it needs (PRESET:TARGET: only this of it) | command.
 # A suite says how many tests it ran in a last line "N passed, N failed", in the summary of ctest, or
 # in GoogleTest's record at $XML; one that says nothing is a single test, judged by its exit code.
 # Lines of a suite that begin with "# " are told below its count: figures that a reader must see.
 # shellcheck disable=SC2016  # variables are for the shell that runs the command
 suites='
-format           |                               | bash tools/format.sh --check
-shell            |                               | find . -name "*.sh" -not -path "./build/*" -exec shellcheck .ci/run {} +
-fences           | dev release musl musl-aarch64 | bash tests/fences/run.sh
-model            |                               | bash tests/model/run.sh
-documents        | musl                          | bash tests/documents/run.sh
-packages         | musl musl-aarch64             | bash tests/packages/run.sh
-recipes          | musl                          | bash tests/recipes/run.sh
-docs             | dev musl                      | bash tests/docs/run.sh
-unit             | dev                           | build/dev/unit_tests --gtest_output=$XML
-tidy             | dev                           | bash tools/tidy.sh
-scenarios        | dev                           | $blackbox ^blackbox$
-scenarios-musl   | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^blackbox$
-scenarios-enosys | dev                           | QUIETUS_WRAPPER="$deny ENOSYS $optional --" $blackbox ^blackbox$
-scenarios-eperm  | dev                           | QUIETUS_WRAPPER="$deny EPERM $optional --" $blackbox ^blackbox$
-session          | dev                           | $blackbox ^session$
-session-musl     | dev musl                      | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^session$
-faults           | dev                           | build/dev/faults
-client           | dev                           | build/dev/client_tests --gtest_output=$XML
-cli              | dev                           | $blackbox ^cli$
-storms           | dev                           | ctest --preset dev -L ^storm$
-adapters         | dev                           | build/dev/adapter_tests --gtest_output=$XML
-aarch64          | musl-aarch64                  | bash tests/aarch64/run.sh
-fuzz             | fuzz                          | bash fuzz/run.sh
-unit-asan        | asan                          | build/asan/unit_tests --gtest_output=$XML
+format           |                                       | bash tools/format.sh --check
+shell            |                                       | find . -name "*.sh" -not -path "./build/*" -exec shellcheck .ci/run {} +
+fences           | dev release:quietus musl musl-aarch64 | bash tests/fences/run.sh
+model            |                                       | bash tests/model/run.sh
+documents        | musl                                  | bash tests/documents/run.sh
+packages         | musl musl-aarch64                     | bash tests/packages/run.sh
+recipes          | musl                                  | bash tests/recipes/run.sh
+docs             | dev musl                              | bash tests/docs/run.sh
+unit             | dev                                   | build/dev/unit_tests --gtest_output=$XML
+tidy             | dev                                   | bash tools/tidy.sh
+scenarios        | dev                                   | $blackbox ^blackbox$
+scenarios-musl   | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^blackbox$
+scenarios-enosys | dev                                   | QUIETUS_WRAPPER="$deny ENOSYS $optional --" $blackbox ^blackbox$
+scenarios-eperm  | dev                                   | QUIETUS_WRAPPER="$deny EPERM $optional --" $blackbox ^blackbox$
+session          | dev                                   | $blackbox ^session$
+session-musl     | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^session$
+faults           | dev                                   | build/dev/faults
+cli              | dev                                   | $blackbox ^cli$
+storms           | dev                                   | ctest --preset dev -L ^storm$
+aarch64          | musl-aarch64                          | bash tests/aarch64/run.sh
+fuzz             | fuzz                                  | bash fuzz/run.sh
+unit-asan        | asan:unit_tests                       | build/asan/unit_tests --gtest_output=$XML
 '
 # Most of a black-box test is waiting for a bounded time, so that many run beside each other.
 export blackbox='ctest --test-dir build/dev --output-on-failure --no-tests=error -j 8 -L'
@@ -114,11 +112,14 @@ run_suite() {  # NAME COMMAND
 
 # Builds a preset once. A failure counts as one failed test, and suites that need it do not run.
 declare -A built
-build_preset() {  # PRESET
-  local began=$SECONDS log=$logs/build-$1.log
+build_preset() {  # PRESET[:TARGET]
+  local began=$SECONDS log=$logs/build-${1%%:*}.log
   if [ -z "${built[$1]-}" ]; then
     built[$1]=yes
-    { cmake --preset "$1" -DQUIETUS_WERROR=ON && cmake --build --preset "$1"; } \
+    local preset=${1%%:*} target=()
+    [[ $1 != *:* ]] || target=(--target "${1#*:}")
+    { cmake --preset "$preset" -DQUIETUS_WERROR=ON &&
+      cmake --build --preset "$preset" "${target[@]}"; } \
       </dev/null >"$log" 2>&1 || built[$1]=no
     if [ "${built[$1]}" = yes ]; then
       note "build $1 ($((SECONDS - began)) s)"

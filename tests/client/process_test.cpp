@@ -28,7 +28,10 @@ class Processes : public Scene {
     const std::string text = harness::read_file(file);
     return text.empty() ? 0 : std::stoi(text);
   }
-  static bool lives(pid_t pid) { return pid > 0 && harness::process_row(pid).living(); }
+  static bool lives(pid_t pid) {
+    const harness::ProcessRow row = harness::process_row(pid);
+    return pid > 0 && row.pid == pid && row.living();
+  }
 };
 
 TEST_F(Processes, GiveTheirOutputAndTheirCode) {
