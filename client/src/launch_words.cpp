@@ -41,7 +41,12 @@ std::vector<std::string> launch_words(std::string_view supervisor, const Session
   };
   if (timeout < kForever) add("--timeout", seconds_text(timeout));
   add("--cleanup-timeout", seconds_text(cleanup));
-  add("--output-limit", decimal(options.output_limit));
+  switch (options.descendants) {
+    // The supervisor carries the output itself then; who outlives it would lose his pipe.
+    case Descendants::tree: add("--output-limit", decimal(options.output_limit)); break;
+    case Descendants::group: add("--descendants", "group"); break;
+    case Descendants::keep_on_success: add("--descendants", "keep-on-success"); break;
+  }
   if (uses_lease(options, traits)) add("--lease", "stdin");
   const bool owned = options.ownership == Ownership::owned;
   if (options.shield == Shield::required) words.emplace_back("--shield");

@@ -228,9 +228,7 @@ Error why_not_waited(const Running& running, bool cancelled, const std::string& 
   return {ErrorKind::timeout, "'" + program + "' did not end in time", "give it a longer deadline"};
 }
 
-}  // namespace
-
-asio::awaitable<ProcessEnd> run_process(ProcessRequest given) {
+asio::awaitable<ProcessEnd> run_here(ProcessRequest given) {
   ProcessEnd end;
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const bool too_late = co_await is_cancelled();
@@ -306,6 +304,13 @@ asio::awaitable<ProcessEnd> run_process(ProcessRequest given) {
   end.out_cut = out->cut;
   end.err_cut = err->cut;
   co_return end;
+}
+
+}  // namespace
+
+asio::awaitable<ProcessEnd> run_process(ProcessRequest request) {
+  // A coroutine of its own: its end cannot be cancelled any more, what the caller does next can.
+  return guarded(run_here(std::move(request)));
 }
 
 }  // namespace quietus

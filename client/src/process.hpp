@@ -44,8 +44,8 @@ struct ProcessEnd {
   std::optional<Error> error = {};
 };
 
-// Must run in a guarded coroutine (task.hpp). When the deadline passes, the caller is cancelled, or
-// source or sink fail, the process group gets TERM and a second later KILL. Never waits for an
+// When the deadline passes, the caller is cancelled, or source or sink fail, the process group gets
+// TERM and a second later KILL. Never waits for an
 // end of file that a descendant holds back: what the process itself wrote is read, then it is over.
 asio::awaitable<ProcessEnd> run_process(ProcessRequest request);
 

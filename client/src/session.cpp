@@ -6,6 +6,7 @@
 #include "client/src/texts.hpp"
 #include "client/src/words.hpp"
 #include "contract/decimal.hpp"
+#include "contract/exit_code.hpp"
 #include "contract/receipt_parse.hpp"
 #include "contract/session_files.hpp"
 #include "quietus/receipt_check.hpp"
@@ -19,9 +20,10 @@ using Held = std::shared_ptr<State>;
 using Step = Expected<void>;
 
 constexpr Span kVerbTime = 60s;
-constexpr int kNotConfirmed = 123;  // contract/exit_code.hpp
-constexpr int kNotExecutable = 126;
-constexpr int kNotFound = 127;
+constexpr int kUsage = kExitUsage;
+constexpr int kNotConfirmed = kExitNotConfirmed;
+constexpr int kNotExecutable = kExitNotExecutable;
+constexpr int kNotFound = kExitNotFound;
 // A log may be longer than its limit by the line that tells what was left out.
 constexpr std::uint64_t kLogSlack = std::uint64_t{1} << 20;
 
@@ -282,6 +284,12 @@ asio::awaitable<Expected<Artifacts>> execute_all(Held session, Stage stage, Coll
   }
   const Step finalized = co_await finalize(session, close_timeout);
   if (!finalized) co_return fail(finalized.error());
+  // It never was a launch: the command line was refused.
+  if (session->exec_return_code == kUsage && session->cleanup && !session->cleanup->return_code) {
+    Error error = verb_error(session->exec->result(), session->text("sandbox execution failed"));
+    error.kind = ErrorKind::input;
+    co_return fail(std::move(error));
+  }
   if (!session->capture_error) co_return session->artifacts;
   if (session->exec_return_code.value_or(0) != 0) {
     Error error = verb_error(session->exec->result(), session->text("sandbox execution failed"));

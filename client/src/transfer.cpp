@@ -320,8 +320,13 @@ asio::awaitable<Expected<void>> Transfer::upload_through_shell(Job job, std::uin
   ProcessRequest request{.input = Input::file(job.local), .deadline = job.deadline};
   const ProcessEnd end = co_await run_inside(std::move(argv), std::move(request));
   const std::string said = answer(end, token);
+  co_return co_await stored_or_why(std::move(job), temporary, said, end);
+}
+
+asio::awaitable<Expected<void>> Transfer::stored_or_why(Job job, std::string temporary,
+                                                        std::string said, ProcessEnd end) {
   if (said == "stored") co_return Expected<void>{};
-  co_await remove_inside(temporary);
+  co_await remove_inside(std::move(temporary));
   if (said == "directory") {
     co_return fail(ErrorKind::input, job.uploading() + ": that is a directory",
                    "name the file in it");
@@ -342,24 +347,23 @@ asio::awaitable<Expected<void>> Transfer::upload_in_arguments(Job job, std::uint
   std::vector<char> buffer(kArgumentChunk);
   std::string said;
   ProcessEnd end;
+  bool first = true;
   for (bool more = true; more;) {
     const ssize_t got = ::read(file->get(), buffer.data(), buffer.size());
     if (got < 0) co_return fail(ErrorKind::input, system_message("read", job.local, errno));
-    more = got > 0;
+    // An empty file needs one piece as well, to be there.
+    more = got > 0 || first;
+    first = false;
     std::vector<std::string> argv = words("sh", "-c", more ? append : commit, "sh", temporary,
                                           job.inside, parent_of(job.inside), decimal(size),
                                           mode_text(*job.options.mode), job.parent_umask(), token);
-    // An empty file needs one piece as well, to be there.
     argv.push_back(base64({buffer.data(), static_cast<std::size_t>(got)}));
     ProcessRequest request{.deadline = job.deadline};
     end = co_await run_inside(std::move(argv), std::move(request));
     said = answer(end, token);
     if (said != "stored") break;
   }
-  if (said == "stored") co_return Expected<void>{};
-  co_await remove_inside(temporary);
-  if (said == "short") co_return job.cut(job.uploading());
-  co_return fail(refused(job.uploading(), end));
+  co_return co_await stored_or_why(std::move(job), temporary, said, std::move(end));
 }
 
 asio::awaitable<Expected<void>> Transfer::upload_through_tar(Job job) {

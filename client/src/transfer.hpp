@@ -47,6 +47,9 @@ class Transfer {
   asio::awaitable<Expected<void>> download_from_host(Job job, std::string root);
   asio::awaitable<Expected<void>> download_through_shell(Job job);
   asio::awaitable<Expected<void>> download_by_copy(Job job);
+  // Of a file: by what the script has said. What it may have left is removed.
+  asio::awaitable<Expected<void>> stored_or_why(Job job, std::string temporary, std::string said,
+                                                ProcessEnd end);
   // After a failure: what may be left inside.
   asio::awaitable<void> remove_inside(std::string path);
 

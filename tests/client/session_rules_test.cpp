@@ -204,6 +204,13 @@ TEST_P(Rules, ARemovalThatFailsDoesNotHoldAnOwnedSandboxUp) {
   EXPECT_THAT(warnings, Contains(HasSubstr("Could not remove demo session files")));
 }
 
+TEST_P(Rules, ALaunchThatIsRefusedIsAnError) {
+  if (!local()) GTEST_SKIP() << "needs a real supervisor";
+  options.launch_options = {"--no-such-option"};
+  EXPECT_TRUE(failed(end_of(execute(exits(0))), ErrorKind::input, "--no-such-option"));
+  ASSERT_TRUE(succeeded(end_of(close())));
+}
+
 TEST_P(Rules, NothingOutlivesTheCommand) {
   if (!local()) GTEST_SKIP() << "needs real processes";
   const SessionCommand leaves{
@@ -218,7 +225,7 @@ TEST_P(Rules, NothingOutlivesTheCommand) {
 TEST_P(Rules, WhereTheCommandRunsAndWithWhat) {
   if (!local()) GTEST_SKIP() << "needs a real command";
   options.workdir = "/usr";
-  options.launch_options = {"--descendants", "group"};
+  options.descendants = Descendants::group;
   const SessionCommand command{.argv = {"sh", "-c", "pwd; echo \"$WORD\"; echo '$(literal)'"},
                                .environment = {{"WORD", "two words"}}};
   ASSERT_TRUE(is_artifacts(end_of(execute(command))));

@@ -41,6 +41,9 @@ enum class Shield {
   attempt,
   required
 };  // by_ownership: owned attempt, else off
+// What ends with the command; see quietus run --help. Where something may stay the log has no
+// limit.
+enum class Descendants { tree, group, keep_on_success };
 enum class Lease { by_transport, none, standard_input };
 
 struct SessionOptions {
@@ -54,6 +57,7 @@ struct SessionOptions {
   std::shared_ptr<PayloadSource> payload;
   Shield shield = Shield::by_ownership;
   Lease lease = Lease::by_transport;
+  Descendants descendants = Descendants::tree;
   // Bytes of output.log, half from its beginning and half from its end.
   std::uint64_t output_limit = std::uint64_t{64} << 20;
   // More options for `quietus launch`, as they stand on its command line.
