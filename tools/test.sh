@@ -42,6 +42,7 @@ scenarios-eperm  | dev                                   | QUIETUS_WRAPPER="$den
 session          | dev                                   | $blackbox ^session$
 session-musl     | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^session$
 faults           | dev                                   | build/dev/faults
+client           | dev                                   | build/dev/client_tests --gtest_output=$XML
 cli              | dev                                   | $blackbox ^cli$
 storms           | dev                                   | ctest --preset dev -L ^storm$
 aarch64          | musl-aarch64                          | bash tests/aarch64/run.sh
