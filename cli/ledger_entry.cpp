@@ -102,7 +102,7 @@ std::string ledger_json(const LedgerEntry& entry) {
       {"id", entry.id},
       {"sandbox", entry.sandbox},
       {"reach", entry.reach},
-      {"ownership", entry.ownership == Ownership::owned ? kOwned : kBorrowed},
+      {"ownership", entry.owned ? kOwned : kBorrowed},
       {"directory", entry.directory},
       {"command", entry.command},
       {"into", entry.into},
@@ -144,7 +144,7 @@ Expected<LedgerEntry> parse_ledger_entry(std::string_view text) {
   if (ownership != kOwned && ownership != kBorrowed) {
     from.refuse("ownership", "must be owned or borrowed");
   }
-  entry.ownership = ownership == kOwned ? Ownership::owned : Ownership::borrowed;
+  entry.owned = ownership == kOwned;
   if (!is_id(entry.id)) from.refuse("id", "must be 32 hexadecimal digits");
   // What the garbage collection removes: a directory of ours, this session's, and nothing else.
   if (!is_absolute(entry.directory) || id_of_directory(entry.directory) != entry.id ||

@@ -8,16 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "quietus/connect.hpp"
 #include "quietus/error.hpp"
 
 namespace quietus::cli {
 
 struct LedgerEntry {
-  std::string id;          // 32 hexadecimal digits, also in the directory's name
-  std::string sandbox;     // as on the command line
-  std::string reach = {};  // the sandbox that was made, by its own name; empty: none, or not yet
-  Ownership ownership = Ownership::borrowed;
+  std::string id;            // 32 hexadecimal digits, also in the directory's name
+  std::string sandbox;       // as on the command line
+  std::string reach = {};    // the sandbox that was made, by its own name; empty: none, or not yet
+  bool owned = false;        // the sandbox was made for it, and ends with it
   std::string directory;     // of the session, inside
   std::string command = {};  // the program alone: its arguments may hold secrets
   std::string into = {};     // where artifacts go; empty: nowhere

@@ -15,7 +15,7 @@ LedgerEntry an_entry() {
   return {.id = kId,
           .sandbox = "podman-image:busybox",
           .reach = "podman:quietus-" + std::string(kId),
-          .ownership = Ownership::owned,
+          .owned = true,
           .directory = "/tmp/quietus-" + std::string(kId),
           .command = "make",
           .into = "/home/a/out",
@@ -50,7 +50,7 @@ TEST(CtlLedgerEntry, ComesBackAsItWasWritten) {
   EXPECT_EQ(back->id, entry.id);
   EXPECT_EQ(back->sandbox, entry.sandbox);
   EXPECT_EQ(back->reach, entry.reach);
-  EXPECT_EQ(back->ownership, entry.ownership);
+  EXPECT_EQ(back->owned, entry.owned);
   EXPECT_EQ(back->directory, entry.directory);
   EXPECT_EQ(back->command, entry.command);
   EXPECT_EQ(back->into, entry.into);

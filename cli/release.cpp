@@ -24,9 +24,8 @@ class Releasing {
   asio::awaitable<Release> run() {
     auto sandbox = sandbox_of(ledger_.entry());
     if (!sandbox) co_return because(sandbox.error());
-    const bool owned = ledger_.entry().ownership == Ownership::owned;
     Expected<void> gone;
-    if (owned) {
+    if (ledger_.entry().owned) {
       gone = co_await release_owned(**sandbox);
     } else {
       gone = co_await end(**sandbox);

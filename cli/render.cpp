@@ -117,7 +117,7 @@ Json ledger_item_json(const LedgerItem& item) {
   json["session"] = entry.id;
   json["sandbox"] = entry.sandbox;
   json["reach"] = entry.reach;
-  json["ownership"] = ownership_word(entry.ownership);
+  json["ownership"] = ownership_word(entry.owned ? Ownership::owned : Ownership::borrowed);
   json["directory"] = entry.directory;
   json["command"] = entry.command;
   json["controller_pid"] = entry.pid;

@@ -74,7 +74,7 @@ class Run {
   LedgerEntry new_entry() const {
     LedgerEntry entry{.id = result_.id,
                       .sandbox = plan_.sandbox,
-                      .ownership = result_.ownership,
+                      .owned = result_.ownership == Ownership::owned,
                       .directory = result_.directory};
     if (plan_.adapter) {
       entry.command = plan_.adapter->name();

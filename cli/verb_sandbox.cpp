@@ -38,7 +38,7 @@ asio::awaitable<int> in_sandbox(const Services& services, Screen& screen, Work w
   if (!transport) co_return told(screen, transport.error());
   std::optional<LedgerFile> ledger;
   if ((*transport)->creates()) {
-    entry.ownership = Ownership::owned;
+    entry.owned = true;
     sign(entry);
     auto added = services.ledger.add(std::move(entry));
     if (!added) co_return told(screen, added.error());
