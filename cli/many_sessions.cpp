@@ -9,6 +9,7 @@
 #include "cli/task.hpp"
 #include "contract/decimal.hpp"
 #include "contract/exit_code.hpp"
+#include "quietus/connect.hpp"
 
 namespace quietus::cli {
 namespace {
@@ -43,9 +44,13 @@ class Many {
     const std::size_t count =
         std::min(jobs_.size(), static_cast<std::size_t>(services_.settings.parallel));
     const std::vector<std::string> local_options = make_room(count);
+    bool any_local = false;
     for (Job& job : jobs_) {
-      if (job.plan.sandbox == "local") job.plan.launch_options = local_options;
+      if (job.plan.sandbox != "local") continue;
+      job.plan.launch_options = local_options;
+      any_local = true;
     }
+    if (any_local) co_await try_payload();
     std::vector<std::shared_ptr<Task<Nothing>>> workers;
     for (std::size_t i = 0; i < count; ++i) {
       workers.push_back(Task<Nothing>::start(executor, work()));
@@ -75,6 +80,15 @@ class Many {
     std::shared_ptr<Task<SessionResult>> task;
     std::function<void()> end_now;
   };
+
+  // Once: or each of those that begin together would ask whether the supervisor works here. Where
+  // it does not, each of them says so.
+  asio::awaitable<void> try_payload() {
+    auto transport = transport_from_name("local");
+    if (!transport) co_return;
+    const auto sandbox = sandbox_over(std::move(*transport));
+    (void)co_await services_.source->place(*sandbox, services_.settings.session_parent);
+  }
 
   asio::awaitable<Nothing> work() {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
