@@ -95,7 +95,8 @@ class Adapter {
   [[nodiscard]] virtual const std::string& description() const = 0;
   [[nodiscard]] virtual const std::vector<AdapterParameter>& parameters() const = 0;
 
-  // Installs what is missing, brings in the files, and says what to launch. May be repeated.
+  // Installs what is missing, brings in the files, and says what to launch. May be repeated, but a
+  // tree among the files does not replace anything.
   virtual asio::awaitable<Expected<SessionCommand>> stage(Sandbox& sandbox,
                                                           const AdapterRun& run) const = 0;
   // Once the harness has ended. Fetches what there is; what fails is a problem beside it.
