@@ -44,6 +44,7 @@ session-musl     | dev musl                              | QUIETUS_BINARY=$PWD/b
 faults           | dev                                   | build/dev/faults
 client           | dev                                   | build/dev/client_tests --gtest_output=$XML
 cli              | dev                                   | $blackbox ^cli$
+adapters         | dev                                   | build/dev/adapter_tests --gtest_output=$XML
 storms           | dev                                   | ctest --preset dev -L ^storm$
 aarch64          | musl-aarch64                          | bash tests/aarch64/run.sh
 fuzz             | fuzz                                  | bash fuzz/run.sh
