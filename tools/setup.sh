@@ -12,7 +12,7 @@ controller=(libasio-dev nlohmann-json3-dev libtomlplusplus-dev)
 tests=(libgtest-dev libgmock-dev clang clang-format clang-tidy libclang-rt-dev shellcheck git
   python3 procps strace bubblewrap busybox-static spin
   scdoc man-db zsh fish lintian debootstrap podman runc
-  make systemd slurmctld slurmd slurm-client munge
+  make systemd openssh-server openssh-client slurmctld slurmd slurm-client munge
   g++-aarch64-linux-gnu musl-dev:arm64 qemu-system-arm cpio)
 
 # Adapters are tested with an agent from the npm registry; somebody else's Node.js will do.
@@ -64,4 +64,11 @@ case " ${missing[*]} " in
 esac
 # A third-party source that cannot be reached is no reason to stop: the install below decides.
 quietly apt-get update || true
+# The tests start their own sshd, munged and slurmd, on loopback; none of the machine's is wanted.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee $policy >/dev/null
+  "${as_root[@]}" chmod 755 $policy
+  trap '"${as_root[@]}" rm -f $policy; rm -f "$log"' EXIT
+fi
 quietly apt-get install -y --no-install-recommends "${missing[@]}"

@@ -26,7 +26,7 @@ fi
 # shellcheck disable=SC2016  # variables are for the shell that runs the command
 suites='
 format           |                                       | bash tools/format.sh --check
-shell            |                                       | find . -name "*.sh" -not -path "./build/*" -exec shellcheck .ci/run {} +
+shell            |                                       | find . -name "*.sh" -not -path "./build/*" -exec shellcheck .ci/run tests/lib/standins/* {} +
 fences           | dev release:quietus musl musl-aarch64 | bash tests/fences/run.sh
 model            |                                       | bash tests/model/run.sh
 documents        | musl                                  | bash tests/documents/run.sh
@@ -45,6 +45,7 @@ faults           | dev                                   | build/dev/faults
 client           | dev                                   | build/dev/client_tests --gtest_output=$XML
 cli              | dev                                   | $blackbox ^cli$
 adapters         | dev                                   | build/dev/adapter_tests --gtest_output=$XML
+sandboxes        | musl                                  | bash tests/lib/run.sh
 storms           | dev                                   | ctest --preset dev -L ^storm$
 aarch64          | musl-aarch64                          | bash tests/aarch64/run.sh
 fuzz             | fuzz                                  | bash fuzz/run.sh
