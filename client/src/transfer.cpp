@@ -31,6 +31,7 @@ constexpr std::size_t kArgumentChunk = 90000;
 constexpr auto kLookTime = 30s;
 constexpr auto kTidyTime = 10s;
 constexpr std::size_t kMessageCap = 4096;
+constexpr int kSignalBase = 128;  // 128 + n: killed by signal n
 
 // $1 temporary name, $2 destination, $3 its parent, $4 size, $5 mode, $6 umask for the parent or
 // nothing, $7 what to say at the end. A connection that is cut looks like an end of file to cat, so
@@ -687,7 +688,9 @@ asio::awaitable<Expected<void>> Transfer::download_through_shell(Job job) {
   auto finished = co_await receiver.finish(!end.error);
   if (finished) co_return finished;
   if (end.error) co_return fail(*end.error);
-  if (finished.error().kind == ErrorKind::transport && !trimmed(end.err).empty()) {
+  // What was killed, here or there, has not refused anything: that is a cut.
+  const bool killed = !end.status || end.status->code > kSignalBase;
+  if (finished.error().kind == ErrorKind::transport && !killed && !trimmed(end.err).empty()) {
     co_return fail(refused(job.downloading(), end));
   }
   co_return finished;
