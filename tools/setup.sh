@@ -9,7 +9,7 @@ set -euo pipefail
 
 demo=(g++ cmake ninja-build libexpected-dev musl-dev)
 controller=(libasio-dev nlohmann-json3-dev libtomlplusplus-dev)
-tests=(libgtest-dev libgmock-dev clang clang-format clang-tidy libclang-rt-dev shellcheck git
+tests=(pkgconf libgtest-dev libgmock-dev clang clang-format clang-tidy libclang-rt-dev shellcheck git
   python3 procps strace bubblewrap busybox-static spin
   scdoc man-db zsh fish lintian debootstrap podman runc
   make systemd openssh-server openssh-client slurmctld slurmd slurm-client munge

@@ -43,6 +43,7 @@ session          | dev                                   | $blackbox ^session$
 session-musl     | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^session$
 faults           | dev                                   | build/dev/faults
 client           | dev                                   | build/dev/client_tests --gtest_output=$XML
+client-installed | dev:libquietus                        | bash tests/client/installed.sh
 cli              | dev                                   | $blackbox ^cli$
 adapters         | dev                                   | build/dev/adapter_tests --gtest_output=$XML
 sandboxes        | musl                                  | bash tests/lib/run.sh

@@ -287,6 +287,17 @@ TEST_F(TemplateTransport, QuotesForAShellThatReadsOneLine) {
   EXPECT_THAT(made->exec(kPlain)->argv, ElementsAre("rsh", "box", "exec prog 'a b' '$x'"));
 }
 
+TEST_F(TemplateTransport, IsAsTheManualShowsIt) {
+  const std::string page = harness::read_file(QUIETUS_CONTROLLER_PAGE);
+  const std::size_t begin = page.find("```toml\n") + 8;
+  const auto shown = with(page.substr(begin, page.find("```", begin) - begin));
+  EXPECT_THAT(shown->exec({.argv = {"a b"}, .environment = {{"A", "1"}, {"B", "2"}}})->argv,
+              ElementsAre("mycli", "exec", "--env=A=1", "--env=B=2", "web-1", "--", "'a b'"));
+  EXPECT_THAT(shown->copy_in("/l", "/i")->argv, ElementsAre("mycli", "push", "/l", "web-1:/i"));
+  EXPECT_TRUE(shown->traits().passes_stdin_end);
+  EXPECT_TRUE(shown->failure(ended(255)));
+}
+
 TEST_F(TemplateTransport, ThatIsWrongSaysWhere) {
   EXPECT_TRUE(is_error(refusal("exec = ["), ErrorKind::input, file()));
   EXPECT_TRUE(is_error(refusal(""), ErrorKind::input, "'exec' must hold a word with {argv}"));

@@ -10,8 +10,9 @@
 // next co_await throws operation_aborted, unless it has awaited
 // this_coro::throw_if_cancelled(false).
 //
-// g++ 12 mishandles some temporaries inside co_await expressions: build a request in a variable and
-// move it in.
+// With g++ 12 build a request in a variable and move it in. Inside a co_await expression,
+// `co_await sandbox.exec({.shell = "..."})`, that compiler frees the members of such a temporary
+// twice; no library can prevent it.
 #pragma once
 
 #include <asio/awaitable.hpp>

@@ -11,7 +11,7 @@
 //
 //     Session session(co_await asio::this_coro::executor, sandbox, options);
 //     auto artifacts = co_await session.execute(stage, collect, 10min, 30s);
-//     while (!co_await session.close(30s)) { ... }
+//     auto closed = co_await session.close(30s);  // again while it fails
 #pragma once
 
 #include <any>
