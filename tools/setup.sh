@@ -8,10 +8,11 @@
 set -euo pipefail
 
 demo=(g++ cmake ninja-build libexpected-dev musl-dev)
-controller=(libasio-dev nlohmann-json3-dev libtomlplusplus-dev)
+controller=(libasio-dev nlohmann-json3-dev libtomlplusplus-dev libcurl4-openssl-dev libarchive-dev
+  libssl-dev)
 tests=(pkgconf libgtest-dev libgmock-dev clang clang-format clang-tidy libclang-rt-dev shellcheck git
   python3 procps strace bubblewrap busybox-static spin
-  scdoc man-db zsh fish lintian debootstrap podman runc
+  scdoc man-db zsh fish lintian debootstrap podman runc qemu-user-static
   make systemd openssh-server openssh-client slurmctld slurmd slurm-client munge
   g++-aarch64-linux-gnu musl-dev:arm64 qemu-system-arm cpio)
 

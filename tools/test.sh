@@ -48,6 +48,7 @@ cli              | dev                                   | $blackbox ^cli$
 adapters         | dev                                   | build/dev/adapter_tests --gtest_output=$XML
 sandboxes        | musl                                  | bash tests/lib/run.sh
 matrix           | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus bash tests/matrix/run.sh build/dev/matrix_tests
+bootstrap        | dev musl musl-aarch64                 | build/dev/bootstrap_tests --gtest_output=$XML
 storms           | dev                                   | ctest --preset dev -L ^storm$
 aarch64          | musl-aarch64                          | bash tests/aarch64/run.sh
 fuzz             | fuzz                                  | bash fuzz/run.sh

@@ -13,7 +13,7 @@ declare -A may_include=(
   [supervisor]="contract kernel supervisor quietus_version.hpp"
   [session]="contract kernel supervisor session"
   [program]="contract kernel supervisor session program quietus_version.hpp"
-  [client]="contract client quietus"
+  [client]="contract client quietus quietus_uv_manifest.hpp"
   [cli]="contract cli quietus quietus_version.hpp"
 )
 

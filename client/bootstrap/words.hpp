@@ -1,0 +1,75 @@
+// Small words that several parts of the bootstrap use. Pure.
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace quietus {
+
+template <class Number>
+std::optional<Number> whole_number(std::string_view text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+// The text up to the separator, which is taken off with it; all of it where there is none.
+inline std::string_view take(std::string_view& text, char separator) {
+  const std::size_t at = text.find(separator);
+  const std::string_view first = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  return first;
+}
+
+inline std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += between;
+    text += word;
+  }
+  return text;
+}
+
+// The names that uname, Go and Debian have for the two that we build for become one.
+inline std::string machine_name(std::string_view said) {
+  if (said == "amd64" || said == "x86-64") return "x86_64";
+  if (said == "arm64") return "aarch64";
+  return std::string(said);
+}
+
+// Dotted numbers: -1, 0, 1; none where one of them is no such thing.
+inline std::optional<int> compare_versions(std::string_view left, std::string_view right) {
+  if (left.empty() || right.empty()) return {};
+  while (!left.empty() || !right.empty()) {
+    const auto a =
+        left.empty() ? std::optional<unsigned>(0) : whole_number<unsigned>(take(left, '.'));
+    const auto b =
+        right.empty() ? std::optional<unsigned>(0) : whole_number<unsigned>(take(right, '.'));
+    if (!a || !b) return {};
+    if (*a != *b) return *a < *b ? -1 : 1;
+  }
+  return 0;
+}
+
+// Printable, short, and on one line, whatever a sandbox said.
+inline std::string shown_text(std::string_view said, std::size_t most = 160) {
+  std::string text;
+  for (const char c : said) {
+    if (text.size() >= most) return text + "...";
+    const bool plain = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+    if (plain) {
+      text += c;
+    } else if (!text.empty() && text.back() != ' ') {
+      text += ' ';
+    }
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+}  // namespace quietus
