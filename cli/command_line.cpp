@@ -121,6 +121,13 @@ class Parser {
       case OptionId::follow: line_.follow = true; return {};
       case OptionId::now: line_.now = true; return {};
       case OptionId::dry_run: line_.dry_run = true; return {};
+      case OptionId::print_path: line_.print_path = true; return {};
+      case OptionId::allow_unverified: line_.allow_unverified = true; return {};
+      case OptionId::all: line_.all = true; return {};
+      case OptionId::directory:
+        if (!value.starts_with('/')) return refuse(spec, value, "an absolute path");
+        line_.directories.emplace_back(value);
+        return {};
       case OptionId::origin: line_.origin = true; return {};
       case OptionId::json: line_.json = true; return {};
       case OptionId::quiet: line_.verbosity = Verbosity::quiet; return {};
@@ -221,6 +228,13 @@ class Parser {
     if (line_.adapter.empty() && (!line_.parameters.empty() || !line_.input.empty())) {
       return wrong(std::string("argument --") + (line_.input.empty() ? "param" : "input") +
                    ": needs --adapter");
+    }
+    if (verb_.verb == Verb::cache && line_.words[0] != "list" && line_.words[0] != "verify" &&
+        line_.words[0] != "prune") {
+      return wrong("cache: expected list, verify or prune, not " + shown_value(line_.words[0]));
+    }
+    if (line_.print_path && line_.json) {
+      return wrong("argument --print-path: does not go with --json");
     }
     if (line_.follow && line_.json) return wrong("argument --follow: does not go with --json");
     const auto sandboxes = line_.settings.find("sandbox");

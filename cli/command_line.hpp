@@ -33,7 +33,11 @@ struct CommandLine {
   std::string forget;
   bool follow = false;
   bool now = false;
+  std::vector<std::string> directories;
   bool dry_run = false;
+  bool print_path = false;
+  bool allow_unverified = false;
+  bool all = false;
   bool origin = false;
   bool json = false;
   Verbosity verbosity = Verbosity::normal;

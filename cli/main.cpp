@@ -32,10 +32,23 @@ tl::expected<Layer, UsageError> read_config() {
 
 bool has(unsigned verbs, Verb verb) { return (verbs & bit(verb)) != 0; }
 
-constexpr unsigned kNeedsSandbox =
-    bit(Verb::run) | bit(Verb::exec) | bit(Verb::put) | bit(Verb::get) | bit(Verb::doctor);
+constexpr unsigned kNeedsSandbox = bit(Verb::run) | bit(Verb::exec) | bit(Verb::put) |
+                                   bit(Verb::get) | bit(Verb::doctor) | bit(Verb::bootstrap);
 constexpr unsigned kNeedsPayload =
     kNeedsSandbox | bit(Verb::batch) | bit(Verb::stop) | bit(Verb::status) | bit(Verb::gc);
+
+BootstrapOptions bootstrap_options() {
+  BootstrapOptions options;
+  options.fetch.cache =
+      cache_directory(variable("XDG_CACHE_HOME").value_or(""), variable("HOME").value_or(""));
+  options.fetch.mirror = variable("QUIETUS_MIRROR").value_or("");
+  options.fetch.netrc = variable("NETRC").value_or("");
+  // As curl(1) has them.
+  for (const char* const name : {"CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
+    if (options.fetch.ca_bundle.empty()) options.fetch.ca_bundle = variable(name).value_or("");
+  }
+  return options;
+}
 
 int usage(Screen& screen, const std::string& text) {
   screen.error(text);
@@ -50,6 +63,8 @@ int dispatch(const CommandLine& line, const Services& services, Screen& screen) 
     case Verb::put: return put_verb(line, services, screen);
     case Verb::get: return get_verb(line, services, screen);
     case Verb::doctor: return doctor_verb(line, services, screen);
+    case Verb::bootstrap: return bootstrap_verb(line, services, screen);
+    case Verb::cache: return cache_verb(line, services, screen);
     case Verb::stop: return stop_verb(line, services, screen);
     case Verb::status: return status_verb(line, services, screen);
     case Verb::list: return list_verb(line, services, screen);
@@ -85,7 +100,17 @@ int perform(const CommandLine& line, Screen& screen) {
                                " (see quietusctl help sandboxes)");
     }
   }
-  Services services{.settings = std::move(*settings), .ledger = Ledger(ledger_directory(variable))};
+  Services services{.settings = std::move(*settings),
+                    .ledger = Ledger(ledger_directory(variable)),
+                    .payload = {},
+                    .source = {},
+                    .bootstrap = bootstrap_options(),
+                    .manifest_folders = {}};
+  const std::string config = config_path(variable);
+  if (!config.empty()) {
+    services.manifest_folders.push_back(config.substr(0, config.rfind('/')) + "/tools");
+  }
+  services.manifest_folders.emplace_back(QUIETUS_DATA_DIR "/tools");
   if (has(kNeedsPayload, line.verb)) {
     const bool named = !services.settings.payload.empty();
     const auto payload =
@@ -96,7 +121,12 @@ int perform(const CommandLine& line, Screen& screen) {
       return named ? kExitUsage : kExitFailed;
     }
     services.payload = *payload;
-    services.source = payload_file(*payload);
+    // Of those for other machines there may be none: then the usual one has to do.
+    auto builds = find_supervisors(
+        {.explicit_path = services.settings.payload, .executable = "/proc/self/exe"});
+    if (builds) services.bootstrap.supervisors = std::move(*builds);
+    services.source =
+        named ? payload_file(*payload) : bootstrap_payload(*payload, services.bootstrap);
   }
   return dispatch(line, services, screen);
 }

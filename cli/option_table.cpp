@@ -6,8 +6,8 @@ namespace quietus::cli {
 namespace {
 
 constexpr unsigned kSessions = bit(Verb::run) | bit(Verb::batch);
-constexpr unsigned kSandboxes =
-    kSessions | bit(Verb::exec) | bit(Verb::put) | bit(Verb::get) | bit(Verb::doctor);
+constexpr unsigned kSandboxes = kSessions | bit(Verb::exec) | bit(Verb::put) | bit(Verb::get) |
+                                bit(Verb::doctor) | bit(Verb::bootstrap);
 constexpr unsigned kLedger = bit(Verb::stop) | bit(Verb::status) | bit(Verb::list) | bit(Verb::gc);
 constexpr unsigned kReaching = kSandboxes | kLedger;
 constexpr unsigned kConfig = bit(Verb::config);
@@ -30,7 +30,7 @@ constexpr OptionSpec kOptions[] = {
     {OptionId::timeout, "timeout", 't', value, "DURATION",
      "deadline of the command (default: none); of\n"
      "exec, put and get: of the call; stop and gc: how\nlong to wait for the end",
-     kReaching | kConfig},
+     (kReaching & ~bit(Verb::bootstrap)) | kConfig},
     {OptionId::close_timeout, "close-timeout", 'k', value, "DURATION",
      "bound of the whole cleanup: the grace after the\n"
      "signal, reaping and draining get a third each\n(default: 30s)",
@@ -76,7 +76,31 @@ constexpr OptionSpec kOptions[] = {
      "show the output while it comes",
      bit(Verb::run)},
     {OptionId::now, "now", 0, nothing, {}, "without the grace", bit(Verb::stop)},
-    {OptionId::dry_run, "dry-run", 'n', nothing, {}, "only say what would be done", bit(Verb::gc)},
+    {OptionId::dry_run,
+     "dry-run",
+     'n',
+     nothing,
+     {},
+     "only say what would be done",
+     bit(Verb::gc) | bit(Verb::bootstrap) | bit(Verb::cache)},
+    {OptionId::print_path,
+     "print-path",
+     0,
+     nothing,
+     {},
+     "print its path in the sandbox, and nothing else",
+     bit(Verb::bootstrap)},
+    {OptionId::directory, "directory", 'd', value, "DIR",
+     "put it there; more than one: where it runs\n(default: /tmp, /var/tmp, /dev/shm, /run, /opt)",
+     bit(Verb::bootstrap)},
+    {OptionId::allow_unverified,
+     "allow-unverified",
+     0,
+     nothing,
+     {},
+     "also download what no digest is known of;\nit is recorded",
+     bit(Verb::bootstrap)},
+    {OptionId::all, "all", 0, nothing, {}, "prune: every entry", bit(Verb::cache)},
     {OptionId::forget, "forget", 0, value, "SESSION",
      "give up a session that cannot be confirmed:\n"
      "remove its directory, where it can be reached,\nand its entry",
@@ -162,6 +186,16 @@ constexpr VerbSpec kVerbs[] = {
      "--sandbox S [OPTIONS]",
      "Show how surely commands can be ended in a sandbox.",
      {}},
+    {Verb::bootstrap, "bootstrap", 1, 1, "WHAT --sandbox S [OPTIONS]",
+     "Put a program that runs there into a sandbox: supervisor, uv, or what a\n"
+     "manifest describes (a file, or the name of one that is installed).",
+     "\n"
+     "QUIETUS_MIRROR is the base of a mirror, https:// or file://; see docs/bootstrap.md.\n"
+     "Exit codes: 0 it runs there; 125 it does not, and the error says why.\n"},
+    {Verb::cache, "cache", 1, 1, "list|verify|prune [OPTIONS]",
+     "Show the tools that were downloaded, check them, or remove what is damaged,\n"
+     "half or unverified.",
+     "\nExit codes: 0; 1 verify found a damaged one.\n"},
     {Verb::config, "config", 0, 0, "[OPTIONS]", "Show the settings.", {}},
     {Verb::version, "version", 0, 0, "[--json]", "Show the version.", {}},
     {Verb::help, "help", 0, 1, "[VERB | sandboxes]", "Show help.", {}},

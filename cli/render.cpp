@@ -195,6 +195,22 @@ std::string status_line(const SessionView& view, std::size_t width) {
   return text;
 }
 
+std::string progress_line(std::string_view what, std::uint64_t done,
+                          std::optional<std::uint64_t> total, std::size_t width) {
+  constexpr std::uint64_t kBar = 20;
+  std::string text = tame(what) + "  ";
+  if (total && *total > 0) {
+    const std::uint64_t part = std::min(done, *total);
+    const auto full = static_cast<std::size_t>(part * kBar / *total);
+    text += '[' + std::string(full, '=') + std::string(kBar - full, ' ') + "]  " +
+            decimal(part * 100 / *total) + " %  " + size_text(done) + " of " + size_text(*total);
+  } else {
+    text += size_text(done);
+  }
+  if (text.size() + 1 > width) text.resize(width > 0 ? width - 1 : 0);
+  return text;
+}
+
 Screen::Screen(ScreenOptions options) : options_(options), at_terminal_(isatty(2) == 1) {
   const char* const kind = std::getenv("TERM");
   const bool is_dumb = kind == nullptr || std::string_view(kind) == "dumb";
@@ -238,6 +254,14 @@ void Screen::status(const SessionView& view) {
   if (!status_line_) return;
   std::string line(kEraseLine);
   (void)write_all(2, line += status_line(view, terminal_width()));
+  shown_ = true;
+}
+
+void Screen::progress(std::string_view what, std::uint64_t done,
+                      std::optional<std::uint64_t> total) {
+  if (!status_line_) return;
+  std::string line(kEraseLine);
+  (void)write_all(2, line += progress_line(what, done, total, terminal_width()));
   shown_ = true;
 }
 

@@ -28,6 +28,9 @@ std::string json_line(const nlohmann::json& json);
 // "exited with 0 after 2.1 s; cleanup confirmed": the end of one session.
 std::string session_text(const SessionResult& result);
 std::string list_text(const std::vector<LedgerItem>& items, std::int64_t now);
+// "uv 0.11.12  [=====     ]  50 %  10.0 of 20.0 MiB": at most `width` columns.
+std::string progress_line(std::string_view what, std::uint64_t done,
+                          std::optional<std::uint64_t> total, std::size_t width);
 // At most `width` columns.
 std::string status_line(const SessionView& view, std::size_t width);
 
@@ -61,6 +64,7 @@ class Screen {
 
   [[nodiscard]] bool has_status_line() const { return status_line_; }
   void status(const SessionView& view);
+  void progress(std::string_view what, std::uint64_t done, std::optional<std::uint64_t> total);
   void clear_status();
 
   [[nodiscard]] bool is_json() const { return options_.json; }

@@ -70,6 +70,17 @@ TEST(CtlRender, TheStatusLineFitsTheTerminal) {
   EXPECT_EQ(status_line({.elapsed = 1, .phase = "opening"}, 80), "opening  1.0 s");
 }
 
+TEST(CtlRender, TheBarShowsHowFarADownloadIs) {
+  EXPECT_EQ(progress_line("uv 1", 5 << 20, 10 << 20, 80),
+            "uv 1  [==========          ]  50 %  5.0 MiB of 10.0 MiB");
+  EXPECT_EQ(progress_line("uv 1", 5 << 20, std::nullopt, 80), "uv 1  5.0 MiB");
+  // A server may send more than it said.
+  EXPECT_EQ(progress_line("uv 1", 20, 10, 80), "uv 1  [====================]  100 %  20 B of 10 B");
+  for (std::size_t width : {0u, 1u, 30u}) {
+    EXPECT_LE(progress_line("uv 1", 5, 10, width).size(), width == 0 ? 0 : width - 1);
+  }
+}
+
 TEST(CtlRender, TheListTellsTheLivingFromTheLeft) {
   LedgerEntry entry{.id = std::string(32, 'a'),
                     .sandbox = "local",

@@ -7,6 +7,7 @@
 #include "cli/command_line.hpp"
 #include "cli/ledger.hpp"
 #include "cli/settings.hpp"
+#include "quietus/bootstrap.hpp"
 #include "quietus/payload.hpp"
 #include "quietus/transport.hpp"
 
@@ -17,6 +18,8 @@ struct Services {
   Ledger ledger;
   std::string payload;  // its path on this machine
   std::shared_ptr<PayloadSource> source;
+  BootstrapOptions bootstrap;
+  std::vector<std::string> manifest_folders;  // where manifests are looked for by name
 };
 
 inline TransportOptions transport_options(const Services& services, std::string token) {

@@ -15,6 +15,9 @@ int put_verb(const CommandLine& line, const Services& services, Screen& screen);
 int get_verb(const CommandLine& line, const Services& services, Screen& screen);
 int doctor_verb(const CommandLine& line, const Services& services, Screen& screen);
 
+int bootstrap_verb(const CommandLine& line, const Services& services, Screen& screen);
+int cache_verb(const CommandLine& line, const Services& services, Screen& screen);
+
 int stop_verb(const CommandLine& line, const Services& services, Screen& screen);
 int status_verb(const CommandLine& line, const Services& services, Screen& screen);
 int list_verb(const CommandLine& line, const Services& services, Screen& screen);
