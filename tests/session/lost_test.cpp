@@ -165,7 +165,7 @@ TEST_F(LostSession, with_nobody_left_is_recovered_too) {
 
 TEST_F(LostSession, many_stops_recover_it_once) {
   launch_detached(without_leaf(), stubborn());
-  ASSERT_TRUE(beats_.alive(2));
+  ASSERT_TRUE(beats_.alive(1));
   kill_both_halves();
   std::vector<Running> stops;
   for (int i = 0; i < 8; ++i) stops.push_back(start(verb("stop", {"--timeout", "60"})));

@@ -44,7 +44,7 @@ class SessionScene : public Scenario {
   [[nodiscard]] Json status();
 
   // A worker that beats in slot 1 and dies of TERM; one that has to be killed, with a daemon that
-  // beats in slot 2.
+  // beats in slot 2. The daemon beats first: once alive(1), both are.
   [[nodiscard]] Words mild() const { return actor({"beat:1"}); }
   [[nodiscard]] Words stubborn() const;
   // A shell runs the text with DIR as $0, then becomes the words.

@@ -52,7 +52,7 @@ TEST_F(StopVerb, waits_for_the_grace_and_now_does_not) {
 
 TEST_F(StopVerb, now_needs_no_stop_before_it) {
   launch_detached({"--cleanup-timeout", "60"}, stubborn());
-  ASSERT_TRUE(beats_.alive(2));
+  ASSERT_TRUE(beats_.alive(1));
   const Ended now = does("stop", {"--now", "--timeout", "30"});
   EXPECT_EQ(now.status, 0) << now.text();
   EXPECT_TRUE(beats_.gone(1));
@@ -61,7 +61,7 @@ TEST_F(StopVerb, now_needs_no_stop_before_it) {
 
 TEST_F(StopVerb, many_at_once_agree) {
   launch_detached({"--cleanup-timeout", "0.3"}, stubborn());
-  ASSERT_TRUE(beats_.alive(2));
+  ASSERT_TRUE(beats_.alive(1));
   std::vector<Running> stops;
   for (int i = 0; i < 12; ++i) stops.push_back(start(verb("stop", {"--timeout", "40"})));
   for (Running& stop : stops) {

@@ -169,7 +169,7 @@ TEST_P(UpstreamText, the_older_names_work_both_ways) {
   launch.report.clear();
   Running running = start(launch);
   ASSERT_EQ(running.wait(60).status, 0);
-  ASSERT_TRUE(beats_.alive(2));
+  ASSERT_TRUE(beats_.alive(1));
   EXPECT_TRUE(exists(file("runner.pid")));
   EXPECT_TRUE(exists(file("runner.log")));
   EXPECT_FALSE(exists(file("supervisor.pid")));
