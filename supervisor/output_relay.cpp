@@ -12,9 +12,17 @@ namespace {
 // A large pipe lets the worker run ahead while we are busy ending others.
 constexpr int kPipeSize = 1 << 20;
 constexpr std::size_t kChunk = std::size_t{1} << 18;
+// However little is kept, a full pipe is read out in a few reads.
+constexpr std::uint64_t kSmallestRing = std::uint64_t{1} << 16;
 constexpr int kReadsPerTurn = 64;
 // What a pipe can still hold when everybody is gone, with a wide margin for writers that are not.
 constexpr int kReadsAtTheEnd = 1024;
+
+std::uint64_t tail_limit_of(std::uint64_t limit) { return limit - limit / 2; }
+
+std::uint64_t ring_size_of(std::uint64_t limit) {
+  return std::max(tail_limit_of(limit), kSmallestRing);
+}
 
 sys::Result<sys::Pipe> make_pipe(sys::Gate& gate) {
   auto ends = sys::pipe(gate);
@@ -34,7 +42,7 @@ sys::Result<OutputRelay> OutputRelay::create(sys::Gate& gate, sys::UniqueFd file
   if (!worker) return tl::unexpected(worker.error());
   auto batch = make_pipe(gate);
   if (!batch) return tl::unexpected(batch.error());
-  const auto memory = sys::map_shared(gate, sizeof(State) + limit);
+  const auto memory = sys::map_shared(gate, sizeof(State) + ring_size_of(limit));
   if (!memory) return tl::unexpected(memory.error());
   return OutputRelay(std::move(*worker), std::move(*batch), std::move(file), new (*memory) State,
                      limit);
@@ -48,7 +56,8 @@ OutputRelay::OutputRelay(sys::Pipe worker, sys::Pipe batch, sys::UniqueFd file, 
       state_(state),
       ring_(reinterpret_cast<char*>(state + 1)),
       head_limit_(limit / 2),
-      tail_limit_(limit - limit / 2) {}
+      tail_limit_(tail_limit_of(limit)),
+      ring_size_(ring_size_of(limit)) {}
 
 bool OutputRelay::drain(sys::Gate& gate) {
   for (int reads = 0; reads < kReadsPerTurn; ++reads) {
@@ -69,7 +78,7 @@ bool OutputRelay::take(sys::Gate& gate, int from) {
 
 // The ring is free until the head is full, so it serves as the buffer.
 bool OutputRelay::take_head(sys::Gate& gate, int from) {
-  const std::uint64_t room = std::min(head_limit_ - state_->head, tail_limit_);
+  const std::uint64_t room = std::min(head_limit_ - state_->head, ring_size_);
   const auto got = sys::read(gate, from, {ring_, std::min<std::size_t>(room, kChunk)});
   if (!got || *got == 0) return false;
   to_file(gate, {ring_, *got});
@@ -80,9 +89,9 @@ bool OutputRelay::take_head(sys::Gate& gate, int from) {
 }
 
 bool OutputRelay::take_tail(sys::Gate& gate, int from) {
-  const std::uint64_t at = tail_total() % tail_limit_;
+  const std::uint64_t at = tail_total() % ring_size_;
   const auto got =
-      sys::read(gate, from, {ring_ + at, std::min<std::size_t>(tail_limit_ - at, kChunk)});
+      sys::read(gate, from, {ring_ + at, std::min<std::size_t>(ring_size_ - at, kChunk)});
   if (!got || *got == 0) return false;
   state_->total += *got;
   return true;
@@ -107,12 +116,12 @@ sys::Result<sys::Unit> OutputRelay::finish(sys::Gate& gate) {
       std::string notice = state_->last_of_head == '\n' ? "" : "\n";
       notice += "[quietus: " + decimal(bytes_cut()) + " bytes cut]\n";
       to_file(gate, notice);
-      const std::uint64_t oldest = tail_total() % tail_limit_;
-      to_file(gate, {ring_ + oldest, tail_limit_ - oldest});
-      to_file(gate, {ring_, oldest});
-    } else {
-      to_file(gate, {ring_, tail_total()});
     }
+    const std::uint64_t kept = std::min(tail_total(), tail_limit_);
+    const std::uint64_t oldest = (tail_total() - kept) % ring_size_;
+    const std::uint64_t before_the_wrap = std::min(kept, ring_size_ - oldest);
+    to_file(gate, {ring_ + oldest, before_the_wrap});
+    to_file(gate, {ring_, kept - before_the_wrap});
   }
   if (state_->write_error != 0) {
     return tl::unexpected(sys::Error{state_->write_error, "write"});

@@ -55,6 +55,7 @@ class OutputRelay {
   char* ring_;
   std::uint64_t head_limit_;
   std::uint64_t tail_limit_;
+  std::uint64_t ring_size_;
 };
 
 }  // namespace quietus

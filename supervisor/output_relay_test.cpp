@@ -88,8 +88,8 @@ TEST_F(RelayTest, KeepsHeadAndTailToTheByte) {
 TEST_F(RelayTest, KeepsHeadAndTailOfARandomStream) {
   std::mt19937 random(20261129);
   for (int round = 0; round < 50; ++round) {
-    const std::size_t limit = 1 + random() % 5000;
-    const std::string data = data_of(random() % 30000);
+    const std::size_t limit = 1 + random() % (round % 2 == 0 ? 5000 : 200000);
+    const std::string data = data_of(random() % (6 * limit));
     OutputRelay relay = make(limit);
     for (std::size_t at = 0; at < data.size();) {
       const std::size_t chunk = 1 + random() % 4000;
@@ -101,13 +101,17 @@ TEST_F(RelayTest, KeepsHeadAndTailOfARandomStream) {
   }
 }
 
+// A full pipe, whatever is kept of it: the true end comes last.
 TEST_F(RelayTest, WhatIsStillInThePipeIsTakenAtTheEnd) {
-  OutputRelay relay = make(100);
-  const std::string data = data_of(50000);
-  ASSERT_EQ(::write(relay.worker_end(), data.data(), data.size()),
-            static_cast<ssize_t>(data.size()));
-  ASSERT_TRUE(relay.finish(gate_));
-  EXPECT_EQ(harness::read_file(file_), kept_of(data, 100));
+  for (const std::size_t limit : {1u, 2u, 100u, 1024u, 200000u}) {
+    OutputRelay relay = make(limit);
+    const std::string data = data_of(fcntl(relay.worker_end(), F_GETPIPE_SZ));
+    ASSERT_GE(data.size(), 50000u);
+    ASSERT_EQ(::write(relay.worker_end(), data.data(), data.size()),
+              static_cast<ssize_t>(data.size()));
+    ASSERT_TRUE(relay.finish(gate_));
+    EXPECT_EQ(harness::read_file(file_), kept_of(data, limit)) << "limit " << limit;
+  }
 }
 
 // A survivor may hold the pipe: its end of file never comes.
