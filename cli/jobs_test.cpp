@@ -41,11 +41,11 @@ TEST(CtlJobs, AnEmptyFileHasNoJobs) {
 }
 
 TEST(CtlJobs, EveryRefusalNamesItsLine) {
-  struct Case {
+  struct Refusal {
     const char* job;
     const char* text;
   };
-  const Case cases[] = {
+  const Refusal cases[] = {
       {"x", "a job is one JSON object"},
       {"[]", "a job is one JSON object"},
       {"{}", "command: a list"},
@@ -65,7 +65,7 @@ TEST(CtlJobs, EveryRefusalNamesItsLine) {
       {R"({"command": ["a"], "environment": {"A": 1}})", "environment: must be"},
       {R"({"command": ["a"], "environment": {"A=B": "x"}})", "environment: must be"},
   };
-  for (const Case& each : cases) {
+  for (const Refusal& each : cases) {
     const std::string text = std::string("{\"command\": [\"a\"]}\n") + each.job;
     const auto jobs = parse_jobs(text, "jobs", defaults());
     ASSERT_FALSE(jobs) << each.job;

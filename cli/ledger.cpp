@@ -14,6 +14,7 @@
 #include <sstream>
 #include <utility>
 
+#include "cli/write_all.hpp"
 #include "contract/decimal.hpp"
 
 namespace quietus::cli {
@@ -24,7 +25,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSuffix = ".json";
 constexpr std::string_view kUnfinished = ".new";
 constexpr std::size_t kMostBytes = std::size_t{64} << 10;
-constexpr std::size_t kIdLength = 32;
 constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 
 class Fd {
@@ -74,16 +74,6 @@ std::optional<std::string> read_all(int fd) {
   if (filled > kMostBytes) return std::nullopt;
   text.resize(filled);
   return text;
-}
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = write(fd, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return true;
 }
 
 // On this machine everything ends with it; elsewhere a session outlives its crash, and must not be
@@ -145,10 +135,6 @@ std::string first_line_of(const char* path) {
 void remove_tree(const std::string& path) {
   std::error_code ignored;
   fs::remove_all(path, ignored);
-}
-
-bool is_id(std::string_view text) {
-  return text.size() == kIdLength && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
 }  // namespace
@@ -285,7 +271,8 @@ void Ledger::remove_unfinished() const {
   for (fs::directory_iterator files(directory_, error); files != fs::directory_iterator();
        files.increment(error)) {
     const std::string name = files->path().filename();
-    if (!name.ends_with(kUnfinished) || !is_id(name.substr(0, name.size() - kUnfinished.size()))) {
+    if (!name.ends_with(kUnfinished) ||
+        !is_session_id(name.substr(0, name.size() - kUnfinished.size()))) {
       continue;
     }
     const Fd file(open(files->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));

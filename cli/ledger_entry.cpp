@@ -16,10 +16,6 @@ constexpr std::string_view kDirectoryName = "quietus-";
 constexpr std::string_view kOwned = "owned";
 constexpr std::string_view kBorrowed = "borrowed";
 
-bool is_id(std::string_view text) {
-  return text.size() == kIdLength && text.find_first_not_of("0123456789abcdef") == text.npos;
-}
-
 bool is_absolute(std::string_view path) {
   return path.starts_with('/') && path.find('\0') == path.npos;
 }
@@ -92,7 +88,11 @@ std::string_view id_of_directory(std::string_view directory) {
   std::string_view name = directory.substr(slash + 1);
   if (!name.starts_with(kDirectoryName)) return {};
   name.remove_prefix(kDirectoryName.size());
-  return is_id(name) ? name : std::string_view();
+  return is_session_id(name) ? name : std::string_view();
+}
+
+bool is_session_id(std::string_view text) {
+  return text.size() == kIdLength && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
 std::string ledger_json(const LedgerEntry& entry) {
@@ -145,7 +145,7 @@ Expected<LedgerEntry> parse_ledger_entry(std::string_view text) {
     from.refuse("ownership", "must be owned or borrowed");
   }
   entry.owned = ownership == kOwned;
-  if (!is_id(entry.id)) from.refuse("id", "must be 32 hexadecimal digits");
+  if (!is_session_id(entry.id)) from.refuse("id", "must be 32 hexadecimal digits");
   // What the garbage collection removes: a directory of ours, this session's, and nothing else.
   if (!is_absolute(entry.directory) || id_of_directory(entry.directory) != entry.id ||
       entry.directory.find("/../") != std::string::npos) {

@@ -28,6 +28,9 @@ struct LedgerEntry {
   std::int64_t created = 0;  // seconds since 1970
 };
 
+// 32 hexadecimal digits.
+bool is_session_id(std::string_view text);
+
 // The last part of a session directory's name; empty: this is none of ours.
 std::string_view id_of_directory(std::string_view directory);
 

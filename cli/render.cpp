@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 
 #include "cli/values.hpp"
+#include "cli/write_all.hpp"
 #include "contract/decimal.hpp"
 
 namespace quietus::cli {
@@ -26,16 +26,6 @@ std::string_view color_of(Tone tone) {
     case Tone::bad: return "\x1b[31m";
     default: return {};
   }
-}
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = write(fd, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return true;
 }
 
 std::size_t terminal_width() {

@@ -10,7 +10,7 @@ namespace quietus {
 namespace {
 
 // A worker that has ended, with nobody left.
-Outcome ended(Ending ending, Cause cause = Cause::exited) {
+Outcome settled(Ending ending, Cause cause = Cause::exited) {
   Outcome outcome;
   outcome.ending = ending;
   outcome.cause = cause;
@@ -21,7 +21,7 @@ Outcome ended(Ending ending, Cause cause = Cause::exited) {
 std::string bytes(const Outcome& outcome) { return receipt_json(receipt_of(outcome)); }
 
 TEST(Receipt, APlainSuccessIsEightyBytes) {
-  const std::string receipt = bytes(ended(Ending::exited(0)));
+  const std::string receipt = bytes(settled(Ending::exited(0)));
   EXPECT_EQ(receipt,
             R"({"cleanup_confirmed": true, "return_code": 0, "error": null, "timed_out": false})");
   EXPECT_EQ(receipt.size(), 80u);
@@ -52,46 +52,46 @@ Outcome unconfirmed(Outcome outcome) {
 // The table of upstream's endings; what differs from it is said in docs/upstream.md.
 TEST(Receipt, EveryEndingHasItsBytes) {
   const Row rows[] = {
-      {"exits 0", ended(Ending::exited(0)),
+      {"exits 0", settled(Ending::exited(0)),
        R"({"cleanup_confirmed": true, "return_code": 0, "error": null, "timed_out": false})"},
-      {"exits n", ended(Ending::exited(7)),
+      {"exits n", settled(Ending::exited(7)),
        R"({"cleanup_confirmed": true, "return_code": 7, "error": null, "timed_out": false})"},
-      {"exits 255", ended(Ending::exited(255)),
+      {"exits 255", settled(Ending::exited(255)),
        R"({"cleanup_confirmed": true, "return_code": 255, "error": null, "timed_out": false})"},
-      {"killed by a signal of its own", ended(Ending::signaled(SIGSEGV)),
+      {"killed by a signal of its own", settled(Ending::signaled(SIGSEGV)),
        R"({"cleanup_confirmed": true, "return_code": -11, "error": null, "timed_out": false})"},
-      {"deadline, handles TERM", ended(Ending::exited(3), Cause::deadline),
+      {"deadline, handles TERM", settled(Ending::exited(3), Cause::deadline),
        R"({"cleanup_confirmed": true, "return_code": 3, "error": null, "timed_out": true})"},
-      {"deadline, dies of TERM", ended(Ending::signaled(SIGTERM), Cause::deadline),
+      {"deadline, dies of TERM", settled(Ending::signaled(SIGTERM), Cause::deadline),
        R"({"cleanup_confirmed": true, "return_code": -15, "error": null, "timed_out": true})"},
-      {"deadline, ignores TERM", ended(Ending::signaled(SIGKILL), Cause::deadline),
+      {"deadline, ignores TERM", settled(Ending::signaled(SIGKILL), Cause::deadline),
        R"({"cleanup_confirmed": true, "return_code": -9, "error": null, "timed_out": true})"},
-      {"expire file", ended(Ending::signaled(SIGTERM), Cause::expire),
+      {"expire file", settled(Ending::signaled(SIGTERM), Cause::expire),
        R"({"cleanup_confirmed": true, "return_code": -15, "error": null, "timed_out": true})"},
-      {"cancel", ended(Ending::signaled(SIGTERM), Cause::stop),
+      {"cancel", settled(Ending::signaled(SIGTERM), Cause::stop),
        R"({"cleanup_confirmed": true, "return_code": -15, "error": null, "timed_out": false})"},
-      {"lease", ended(Ending::signaled(SIGTERM), Cause::lease),
+      {"lease", settled(Ending::signaled(SIGTERM), Cause::lease),
        R"({"cleanup_confirmed": true, "return_code": -15, "error": null, "timed_out": false})"},
-      {"parent gone", ended(Ending::signaled(SIGTERM), Cause::parent_gone),
+      {"parent gone", settled(Ending::signaled(SIGTERM), Cause::parent_gone),
        R"({"cleanup_confirmed": true, "return_code": -15, "error": null, "timed_out": false})"},
-      {"stop before the launch", ended(Ending::not_started(0), Cause::stop),
+      {"stop before the launch", settled(Ending::not_started(0), Cause::stop),
        R"({"cleanup_confirmed": true, "return_code": null, "error": null, "timed_out": false})"},
-      {"expire before the launch", ended(Ending::not_started(0), Cause::expire),
+      {"expire before the launch", settled(Ending::not_started(0), Cause::expire),
        R"({"cleanup_confirmed": true, "return_code": null, "error": null, "timed_out": true})"},
       {"spawn fails",
-       with_error(ended(Ending::not_started(2), Cause::launch_failed),
+       with_error(settled(Ending::not_started(2), Cause::launch_failed),
                   "[Errno 2] No such file or directory: '/missing/bin'"),
        R"({"cleanup_confirmed": true, "return_code": null, "error": "[Errno 2] No such file or)"
        R"( directory: '/missing/bin'", "timed_out": false})"},
       {"drain deadline passes",
-       unconfirmed(with_error(ended(Ending::exited(0)), "cleanup: processes remain alive")),
+       unconfirmed(with_error(settled(Ending::exited(0)), "cleanup: processes remain alive")),
        R"({"cleanup_confirmed": false, "return_code": 0, "error": "cleanup: processes remain)"
        R"( alive", "timed_out": false})"},
-      {"not reapable", unconfirmed(with_error(ended(Ending{}, Cause::deadline), "cleanup: x")),
+      {"not reapable", unconfirmed(with_error(settled(Ending{}, Cause::deadline), "cleanup: x")),
        R"({"cleanup_confirmed": false, "return_code": null, "error": "cleanup: x",)"
        R"( "timed_out": true})"},
       {"a half killed",
-       with_error(ended(Ending::signaled(SIGKILL), Cause::supervisor_killed), "it was killed"),
+       with_error(settled(Ending::signaled(SIGKILL), Cause::supervisor_killed), "it was killed"),
        R"({"cleanup_confirmed": true, "return_code": -9, "error": "it was killed",)"
        R"( "timed_out": false})"},
   };
@@ -104,7 +104,7 @@ TEST(Receipt, EveryEndingHasItsBytes) {
 
 TEST(Receipt, AnErrorOfAnyBytesKeepsTheForm) {
   const auto receipt =
-      bytes(with_error(ended(Ending::exited(0)), "'a\n\"b\\\xFF\xC3\xA9\xF0\x9F\x98\x80'"));
+      bytes(with_error(settled(Ending::exited(0)), "'a\n\"b\\\xFF\xC3\xA9\xF0\x9F\x98\x80'"));
   EXPECT_EQ(receipt, R"({"cleanup_confirmed": true, "return_code": 0, "error": )"
                      R"("'a\n\"b\\\ufffd\u00e9\ud83d\ude00'", "timed_out": false})");
   std::string why;
@@ -119,7 +119,7 @@ TEST(Receipt, OnlyAProofConfirms) {
     outcome.proof = proof;
     EXPECT_TRUE(receipt_of(outcome).cleanup_confirmed) << name(proof);
   }
-  EXPECT_FALSE(receipt_of(unconfirmed(ended(Ending::exited(0)))).cleanup_confirmed);
+  EXPECT_FALSE(receipt_of(unconfirmed(settled(Ending::exited(0)))).cleanup_confirmed);
 }
 
 TEST(Outcome, TheFirstCauseAndTheFirstTroubleWin) {

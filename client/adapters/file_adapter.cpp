@@ -64,17 +64,17 @@ asio::awaitable<Expected<std::string>> ask_home(Sandbox& sandbox) {
   co_return std::move(result.out);
 }
 
-enum class Step { stage, collect };
+enum class Phase { stage, collect };
 
 asio::awaitable<Expected<Values>> values_of(const AdapterSpec& spec, Sandbox& sandbox,
-                                            const AdapterRun& run, Step step) {
+                                            const AdapterRun& run, Phase phase) {
   Values values{.environment = run.environment};
   if (!run.workdir.empty()) values.workdir = run.workdir;
   if (!run.session.empty()) values.session = run.session;
   if (!run.input.empty()) values.input = input_path(run);
   const auto needs = [&](Source source) {
     return spec.collect_uses(source) || defaults_use(spec, run, source) ||
-           (step == Step::stage && spec.stage_uses(source));
+           (phase == Phase::stage && spec.stage_uses(source));
   };
   if (!run.input.empty() && needs(Source::input_text)) {
     auto text = read_local(run.input, kMostInputText);
@@ -151,7 +151,7 @@ class FileAdapter final : public Adapter {
 
   asio::awaitable<Expected<SessionCommand>> stage(Sandbox& sandbox,
                                                   const AdapterRun& run) const override {
-    const auto values = co_await values_of(spec_, sandbox, run, Step::stage);
+    const auto values = co_await values_of(spec_, sandbox, run, Phase::stage);
     if (!values) co_return fail(values.error());
     // What can be known to be wrong is said before anything is installed.
     auto command = build_command(spec_, run, *values);
@@ -169,7 +169,7 @@ class FileAdapter final : public Adapter {
 
   asio::awaitable<Collected> collect(Sandbox& sandbox, const AdapterRun& run) const override {
     Collected collected;
-    const auto values = co_await values_of(spec_, sandbox, run, Step::collect);
+    const auto values = co_await values_of(spec_, sandbox, run, Phase::collect);
     if (!values) {
       collected.problems.push_back(values.error());
       co_return collected;

@@ -40,10 +40,10 @@ using nlohmann::json;
 constexpr unsigned kProgramMode = 0755;
 constexpr unsigned kFileMode = 0600;
 constexpr unsigned kDirectoryMode = 0700;
-constexpr auto kLook = 20ms;
+constexpr auto kLookAgain = 20ms;
 constexpr std::size_t kMostEntry = 16384;
 constexpr int kEntryVersion = 1;
-constexpr std::size_t kShortDigest = 16;
+constexpr std::size_t kDigestInName = 16;
 constexpr std::size_t kElfBytes = std::size_t{64} << 20;
 
 struct Places {
@@ -59,9 +59,9 @@ struct Places {
 std::string key_of(const ToolManifest& manifest, const ToolTarget& target) {
   const std::string what = manifest.name + '\n' + target.member;
   if (!target.sha256.empty()) {
-    return target.sha256 + '-' + sha256_of(what).substr(0, kShortDigest);
+    return target.sha256 + '-' + sha256_of(what).substr(0, kDigestInName);
   }
-  return "unverified-" + sha256_of(what + '\n' + target.url).substr(0, 2 * kShortDigest);
+  return "unverified-" + sha256_of(what + '\n' + target.url).substr(0, 2 * kDigestInName);
 }
 
 Expected<void> make_directory(const fs::path& path) {
@@ -237,7 +237,7 @@ class Fetch {
         return fail(ErrorKind::cancelled,
                     "waiting for another download of " + what() + " was cancelled");
       }
-      std::this_thread::sleep_for(kLook);
+      std::this_thread::sleep_for(kLookAgain);
     }
   }
 

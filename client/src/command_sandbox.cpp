@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 // How long a runtime may take for its own commands.
 constexpr Span kClientTime = 60s;
 constexpr Span kStopTime = 120s;
-constexpr auto kLook = 200ms;
+constexpr auto kLookAgain = 200ms;
 
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
@@ -160,7 +160,7 @@ asio::awaitable<Expected<void>> CommandSandbox::stop_it() {
                      "repeat it, or stop it by hand");
     }
     Event pause(co_await asio::this_coro::executor);
-    (void)co_await pause.wait(Clock::now() + kLook);
+    (void)co_await pause.wait(Clock::now() + kLookAgain);
     const bool cancelled = co_await is_cancelled();
     if (cancelled) co_return fail(ErrorKind::cancelled, "the stop was cancelled");
   }

@@ -85,7 +85,7 @@ std::string mode_text(unsigned mode) {
   return text;
 }
 
-std::string trimmed(std::string_view text) {
+std::string without_trailing_space(std::string_view text) {
   const std::size_t end = text.find_last_not_of(" \r\n\t");
   return std::string(text.substr(0, end == std::string_view::npos ? 0 : end + 1));
 }
@@ -152,7 +152,7 @@ asio::awaitable<Expected<std::uint64_t>> copy_bytes(int from, int to, std::strin
 // Why a command of ours inside did not do its work.
 Error refused(const std::string& what, const ProcessEnd& end) {
   if (end.error) return Error{end.error->kind, what, {}}.because(*end.error);
-  const std::string said = trimmed(end.err);
+  const std::string said = without_trailing_space(end.err);
   return {ErrorKind::sandbox, what + ": " + (said.empty() ? "it gave no reason" : said), {}};
 }
 
@@ -168,7 +168,7 @@ asio::awaitable<ProcessEnd> read_from(std::shared_ptr<Relay> relay,
 std::string answer(const ProcessEnd& end, const std::string& token) {
   const std::size_t at = end.out.rfind(token + ' ');
   if (at == std::string::npos) return {};
-  return trimmed(std::string_view(end.out).substr(at + token.size() + 1));
+  return without_trailing_space(std::string_view(end.out).substr(at + token.size() + 1));
 }
 
 }  // namespace
@@ -429,7 +429,8 @@ asio::awaitable<Expected<void>> Transfer::upload_through_tar(Job job) {
     co_return fail(ErrorKind::input, job.uploading() + ": that exists already",
                    "a tree replaces nothing: remove it, or use another name");
   }
-  if (end.error || !trimmed(end.err).empty()) co_return fail(refused(job.uploading(), end));
+  if (end.error || !without_trailing_space(end.err).empty())
+    co_return fail(refused(job.uploading(), end));
   if (!whole) co_return fail(refused(job.uploading(), packed));
   co_return job.cut(job.uploading());
 }
@@ -690,7 +691,8 @@ asio::awaitable<Expected<void>> Transfer::download_through_shell(Job job) {
   if (end.error) co_return fail(*end.error);
   // What was killed, here or there, has not refused anything: that is a cut.
   const bool killed = !end.status || end.status->code > kSignalBase;
-  if (finished.error().kind == ErrorKind::transport && !killed && !trimmed(end.err).empty()) {
+  if (finished.error().kind == ErrorKind::transport && !killed &&
+      !without_trailing_space(end.err).empty()) {
     co_return fail(refused(job.downloading(), end));
   }
   co_return finished;

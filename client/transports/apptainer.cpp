@@ -6,7 +6,7 @@ namespace quietus::transports {
 namespace {
 
 // "apptainer itself failed".
-constexpr int kClientFailed = 255;
+constexpr int kApptainerFailed = 255;
 
 class Apptainer final : public Transport {
  public:
@@ -40,7 +40,7 @@ class Apptainer final : public Transport {
 
   [[nodiscard]] std::optional<Error> failure(const ClientEnd& end) const override {
     const std::string said = first_line(end.err);
-    if (end.code != kClientFailed || !said.starts_with("FATAL:")) return std::nullopt;
+    if (end.code != kApptainerFailed || !said.starts_with("FATAL:")) return std::nullopt;
     // The command was not found: that is the command's end.
     if (end.err.find("executable file not found") != std::string_view::npos) return std::nullopt;
     return Error{ErrorKind::sandbox, "apptainer: " + said, "see apptainer instance list"};

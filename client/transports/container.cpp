@@ -12,7 +12,7 @@ namespace {
 // Where a container of our own has the supervisor mounted, whatever is in its image.
 constexpr const char* kPayload = "/.quietus/quietus";
 // "podman itself failed": the container is not there, or the runtime refuses.
-constexpr int kClientFailed = 125;
+constexpr int kEngineFailed = 125;
 
 class Container : public Transport {
  public:
@@ -45,7 +45,7 @@ class Container : public Transport {
   }
 
   [[nodiscard]] std::optional<Error> failure(const ClientEnd& end) const override {
-    if (end.code != kClientFailed) return std::nullopt;
+    if (end.code != kEngineFailed) return std::nullopt;
     // The same number is a legal exit code of a command; then the client itself is silent.
     const std::string said = first_line(end.err);
     if (!said.starts_with("Error") && !said.starts_with("error") && !said.starts_with("Cannot") &&

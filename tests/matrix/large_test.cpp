@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
 constexpr std::uint64_t kSmall = std::uint64_t{4} << 20;
 constexpr long kMostGrowth = 16 * 1024;  // KiB
-constexpr double kPatience = 250;
+constexpr double kLongPatience = 250;
 
 long status_kib(const std::string& field) {
   std::ifstream status("/proc/self/status");
@@ -114,7 +114,7 @@ TEST_P(Large, ArtifactIsFetchedWithLessThanSixteenMebibytes) {
   harness::write_file("/proc/self/clear_refs", "5");
   const long before = status_kib("VmRSS");
   TransferOptions limits{.most_bytes = size_of_artifact()};
-  const auto got = run(sandbox().download(inside, here_now, limits), kPatience);
+  const auto got = run(sandbox().download(inside, here_now, limits), kLongPatience);
   const long most = status_kib("VmHWM");
   ASSERT_TRUE(client_tests::succeeded(got));
   EXPECT_LT(most - before, kMostGrowth) << "KiB";
@@ -126,7 +126,7 @@ TEST_P(Large, TransferThatIsCutIsAnErrorAndLeavesNothing) {
   const bool has_client = GetParam() != Column::local;
   for (const int signal : {SIGKILL, SIGTERM}) {
     const auto fetching = start(sandbox().download(inside, folder + "/large", TransferOptions{}));
-    ASSERT_TRUE(until([&] { return fetching->done() || arrived() > kSmall; }, kPatience));
+    ASSERT_TRUE(until([&] { return fetching->done() || arrived() > kSmall; }, kLongPatience));
     ASSERT_FALSE(fetching->done()) << "too fast to be cut";
     if (has_client) {
       const std::vector<pid_t> clients = clients_of(inside);
