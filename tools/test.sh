@@ -23,14 +23,15 @@ fi
 # A suite says how many tests it ran in a last line "N passed, N failed", in the summary of ctest, or
 # in GoogleTest's record at $XML; one that says nothing is a single test, judged by its exit code.
 # Lines of a suite that begin with "# " are told below its count: figures that a reader must see.
+# A suite that keeps no more than one core busy has a & behind its name: it runs beside the others.
 # shellcheck disable=SC2016  # variables are for the shell that runs the command
 suites='
 format           |                                       | bash tools/format.sh --check
 shell            |                                       | find . -name "*.sh" -not -path "./build/*" -exec shellcheck .ci/run tests/lib/standins/* {} +
-fences           | dev release:quietus musl musl-aarch64 | bash tests/fences/run.sh
-model            |                                       | bash tests/model/run.sh
+model &          |                                       | bash tests/model/run.sh
 documents        | musl                                  | bash tests/documents/run.sh
-packages         | musl musl-aarch64                     | bash tests/packages/run.sh
+packages &       | musl musl-aarch64                     | bash tests/packages/run.sh
+fences           | dev release:quietus musl musl-aarch64 | bash tests/fences/run.sh
 recipes          | musl                                  | bash tests/recipes/run.sh
 docs             | dev musl                              | bash tests/docs/run.sh
 unit             | dev                                   | build/dev/unit_tests --gtest_output=$XML
@@ -50,7 +51,7 @@ sandboxes        | musl                                  | bash tests/lib/run.sh
 matrix           | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus bash tests/matrix/run.sh build/dev/matrix_tests
 bootstrap        | dev musl musl-aarch64                 | build/dev/bootstrap_tests --gtest_output=$XML
 storms           | dev                                   | ctest --preset dev -L ^storm$
-aarch64          | musl-aarch64                          | bash tests/aarch64/run.sh
+aarch64 &        | musl-aarch64                          | bash tests/aarch64/run.sh
 fuzz             | fuzz                                  | bash fuzz/run.sh
 unit-asan        | asan:unit_tests                       | build/asan/unit_tests --gtest_output=$XML
 '
@@ -65,8 +66,8 @@ optional+=,inotify_init1,landlock_create_ruleset,landlock_restrict_self,prctl:se
 suite_limit=600
 logs=$PWD/build/test-logs
 passed=0 failed=0
-running=
-trap '[ -z "$running" ] || kill "$running"; exit 130' INT TERM
+declare -A running  # by suite: the shell that runs it
+trap '[ ${#running[@]} = 0 ] || kill "${running[@]}"; exit 130' INT TERM
 
 note() { printf '%s\n' "$*"; }
 
@@ -98,18 +99,27 @@ count_suite() {  # NAME EXIT_CODE
   [ "$suite_failed" = 0 ] && { [ "$2" != 0 ] || [ "$suite_passed" = 0 ]; } && suite_failed=1
 }
 
-run_suite() {  # NAME COMMAND
-  local began=$SECONDS code=0 skips=
-  rm -rf "${logs:?}/$1"
-  # timeout leads a process group of its own, so an interrupted run has to pass the signal on.
-  XML=xml:$logs/$1/ timeout --kill-after=10 $suite_limit bash -c "$2" \
-    </dev/null >"$logs/$1.log" 2>&1 &
-  running=$!
-  wait $running || code=$?
-  running=
-  count_suite "$1" $code
+start_suite() {  # NAME COMMAND
+  rm -rf "${logs:?}/$1" "$logs/$1.end"
+  {
+    began=$SECONDS code=0
+    XML=xml:$logs/$1/ timeout --kill-after=10 $suite_limit bash -c "$2" &
+    # timeout leads a process group of its own, so an interrupted run has to pass the signal on.
+    trap 'kill $!' INT TERM
+    wait $! || code=$?
+    echo "$code $((SECONDS - began))" >"$logs/$1.end"
+  } </dev/null >"$logs/$1.log" 2>&1 &
+  running[$1]=$!
+}
+
+end_suite() {  # NAME
+  local code=1 seconds=0 skips=
+  wait "${running[$1]}"
+  unset "running[$1]"
+  read -r code seconds <"$logs/$1.end"
+  count_suite "$1" "$code"
   [ "$suite_skipped" = 0 ] || skips=", $suite_skipped skipped"
-  note "$1: $suite_passed passed, $suite_failed failed$skips ($((SECONDS - began)) s)"
+  note "$1: $suite_passed passed, $suite_failed failed$skips ($seconds s)"
   sed -n 's/^# /    /p' "$logs/$1.log"
   [ "$suite_failed" = 0 ] || grep -vE ' (Start +[0-9]+: |Passed +[0-9.]+ sec)' "$logs/$1.log" |
     tail -n 40 | sed 's/^/    /'
@@ -139,22 +149,28 @@ build_preset() {  # PRESET[:TARGET]
 }
 
 for wanted in "$@"; do
-  grep -Eq "^$wanted +[|]" <<<"$suites" && continue
+  grep -Eq "^$wanted +(& *)?[|]" <<<"$suites" && continue
   note "test.sh: no suite '$wanted'; there are:" >&2
-  sed -nE 's/^([^ |]+) *[|].*/  \1/p' <<<"$suites" >&2
+  sed -nE 's/^([^ |]+)[ &]*[|].*/  \1/p' <<<"$suites" >&2
   exit 2
 done
 
 bash tools/setup.sh test || exit 1
 mkdir -p "$logs"
 while IFS='|' read -r name presets command; do
-  name=${name// /}
+  read -r name beside <<<"$name"
   [ -n "$name" ] || continue
   [ $# = 0 ] || [[ " $* " == *" $name "* ]] || continue
   ready=yes
   for preset in $presets; do build_preset "$preset" || ready=no; done
-  if [ $ready = yes ]; then run_suite "$name" "$command"; else note "$name: not run"; fi
+  if [ $ready = no ]; then
+    note "$name: not run"
+  else
+    start_suite "$name" "$command"
+    [ -n "$beside" ] || end_suite "$name"
+  fi
 done <<<"$suites"
+for name in "${!running[@]}"; do end_suite "$name"; done
 
 note "$passed passed, $failed failed"
 [ $passed -gt 0 ] && [ $failed = 0 ]
