@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing to build and test quietus on Debian 12 or a relative of it.
 #
-#   setup.sh demo    what tools/demo.sh needs: a compiler, CMake, Ninja, musl
-#   setup.sh test    what tools/test.sh needs: everything
+#   setup.sh demo        what tools/demo.sh needs: a compiler, CMake, Ninja, musl
+#   setup.sh container   what tools/container.sh needs: the same, the controller's libraries, podman
+#   setup.sh test        what tools/test.sh needs: everything
 #
 # Quiet when nothing is missing. Works as root, or with sudo; a minimal debootstrap is enough.
 set -euo pipefail
@@ -10,9 +11,10 @@ set -euo pipefail
 demo=(g++ cmake ninja-build libexpected-dev musl-dev)
 controller=(libasio-dev nlohmann-json3-dev libtomlplusplus-dev libcurl4-openssl-dev libarchive-dev
   libssl-dev)
+container=(podman runc busybox-static)
 tests=(pkgconf libgtest-dev libgmock-dev clang clang-format clang-tidy libclang-rt-dev shellcheck git
-  python3 procps strace bubblewrap busybox-static spin
-  scdoc man-db zsh fish lintian debootstrap podman runc qemu-user-static
+  python3 procps strace bubblewrap spin
+  scdoc man-db zsh fish lintian debootstrap qemu-user-static
   make systemd openssh-server openssh-client slurmctld slurmd slurm-client munge
   g++-aarch64-linux-gnu musl-dev:arm64 qemu-system-arm cpio)
 
@@ -21,8 +23,9 @@ command -v npm >/dev/null || tests+=(nodejs npm)
 
 case "${1-}" in
   demo) wanted=("${demo[@]}") ;;
-  test) wanted=("${demo[@]}" "${controller[@]}" "${tests[@]}") ;;
-  *) echo "usage: setup.sh demo|test" >&2; exit 2 ;;
+  container) wanted=("${demo[@]}" "${controller[@]}" "${container[@]}") ;;
+  test) wanted=("${demo[@]}" "${controller[@]}" "${container[@]}" "${tests[@]}") ;;
+  *) echo "usage: setup.sh demo|container|test" >&2; exit 2 ;;
 esac
 
 # A bare name means this machine's architecture; dpkg-query would be content with any.

@@ -33,7 +33,8 @@ documents        | musl                                  | bash tests/documents/
 packages &       | musl musl-aarch64                     | bash tests/packages/run.sh
 fences           | dev release:quietus musl musl-aarch64 | bash tests/fences/run.sh
 recipes          | musl                                  | bash tests/recipes/run.sh
-docs             | dev musl                              | bash tests/docs/run.sh
+container        |                                       | bash tools/container.sh
+docs             | dev musl release:quietusctl           | bash tests/docs/run.sh
 unit             | dev                                   | build/dev/unit_tests --gtest_output=$XML
 tidy             | dev                                   | bash tools/tidy.sh
 scenarios        | dev                                   | $blackbox ^blackbox$
