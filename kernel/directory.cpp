@@ -5,6 +5,12 @@
 
 namespace quietus::sys {
 
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
 Result<Unit> visit_names(Gate& gate, int directory, NameVisitor visitor) {
   // struct linux_dirent64 of getdents(2): inode, offset, length, type, name.
   constexpr std::size_t kLengthAt = 16;

@@ -1,10 +1,16 @@
-// The entries of a directory; those of /proc and /proc/self/fd are numbers.
+// The directory of a path, and the entries of a directory; those of /proc and /proc/self/fd are
+// numbers.
 #pragma once
+
+#include <string>
 
 #include "contract/decimal.hpp"
 #include "kernel/calls.hpp"
 
 namespace quietus::sys {
+
+// What is left of a path without its last name: dirname(3), but for slashes at the end.
+std::string directory_of(const std::string& path);
 
 // A visitor as a plain pair, so that the loop exists once however many visit.
 struct NameVisitor {

@@ -13,7 +13,7 @@ namespace quietus {
 namespace {
 
 using Verb = CommandLine::Verb;
-using Outcome = tl::expected<void, UsageError>;
+using Taken = tl::expected<void, UsageError>;
 
 tl::unexpected<UsageError> wrong(std::string text) {
   return tl::unexpected(UsageError{std::move(text)});
@@ -44,7 +44,7 @@ struct VerbWord {
   unsigned bit;
 };
 
-constexpr VerbWord kVerbs[] = {
+constexpr VerbWord kVerbWords[] = {
     {"run", Verb::supervise, kRun},
     {"launch", Verb::launch, kLaunch},
     {"stop", Verb::stop, kStop},
@@ -79,7 +79,7 @@ class Parser {
       }
       if (!argument.starts_with('-') || argument == "-") break;
       arguments_ = arguments_.subspan(1);
-      const Outcome taken =
+      const Taken taken =
           argument.starts_with("--") ? take_long(argument.substr(2)) : take_letters(argument);
       if (!taken) return tl::unexpected(taken.error());
       if (help_) {
@@ -89,13 +89,13 @@ class Parser {
         return help;
       }
     }
-    if (const Outcome complete = finish(); !complete) return tl::unexpected(complete.error());
+    if (const Taken complete = finish(); !complete) return tl::unexpected(complete.error());
     return std::move(line_);
   }
 
  private:
   // --- words ----------------------------------------------------------------------------------
-  Outcome take_long(std::string_view word) {
+  Taken take_long(std::string_view word) {
     const std::size_t equals = word.find('=');
     const std::string_view name = word.substr(0, equals);
     for (const OptionSpec& spec : option_table()) {
@@ -110,7 +110,7 @@ class Parser {
     return wrong("unknown option " + quoted("--" + std::string(name)) + " (see quietus --help)");
   }
 
-  Outcome take_letters(std::string_view word) {
+  Taken take_letters(std::string_view word) {
     for (std::size_t at = 1; at < word.size(); ++at) {
       const OptionSpec* spec = nullptr;
       for (const OptionSpec& known : option_table()) {
@@ -123,7 +123,7 @@ class Parser {
       if (spec->takes == Takes::value) {
         return at + 1 < word.size() ? apply(*spec, word.substr(at + 1)) : take_next(*spec);
       }
-      if (const Outcome taken = apply(*spec, {}); !taken) return taken;
+      if (const Taken taken = apply(*spec, {}); !taken) return taken;
     }
     return {};
   }
@@ -136,7 +136,7 @@ class Parser {
     return wrong("argument " + dashed(spec) + ": does not go with " + verb);
   }
 
-  Outcome take_next(const OptionSpec& spec) {
+  Taken take_next(const OptionSpec& spec) {
     if (arguments_.empty()) return wrong("argument " + dashed(spec) + ": expected one value");
     const std::string_view value = arguments_.front();
     arguments_ = arguments_.subspan(1);
@@ -145,20 +145,19 @@ class Parser {
 
   // --- values ---------------------------------------------------------------------------------
   template <class T, class Into>
-  Outcome store(const OptionSpec& spec, std::string_view value, const Parsed<T>& parsed,
-                Into& into) {
+  Taken store(const OptionSpec& spec, std::string_view value, const Parsed<T>& parsed, Into& into) {
     if (!parsed) return broken(spec, value, parsed.error());
     into = *parsed;
     return {};
   }
 
-  Outcome store_path(const OptionSpec& spec, std::string_view value, std::string& into) {
+  Taken store_path(const OptionSpec& spec, std::string_view value, std::string& into) {
     if (value.empty()) return broken(spec, value, "a path");
     into = value;
     return {};
   }
 
-  Outcome apply(const OptionSpec& spec, std::string_view value) {
+  Taken apply(const OptionSpec& spec, std::string_view value) {
     const Units units = verb_.bit == kBare ? Units::seconds : Units::suffixes;
     Options& to = line_.options;
     switch (spec.id) {
@@ -208,7 +207,7 @@ class Parser {
     return {};
   }
 
-  Outcome take_lease(const OptionSpec& spec, std::string_view value) {
+  Taken take_lease(const OptionSpec& spec, std::string_view value) {
     Control& control = line_.options.control;
     if (value == "stdin") {
       control.lease_stdin = true;
@@ -217,7 +216,7 @@ class Parser {
     return store(spec, value, parse_duration(value, Units::suffixes), control.lease);
   }
 
-  Outcome take_command_fd(const OptionSpec& spec, std::string_view value) {
+  Taken take_command_fd(const OptionSpec& spec, std::string_view value) {
     const auto fd = parse_decimal<int>(value);
     if (!fd || *fd < 0 || *fd == 1 || *fd == 2) {
       return broken(spec, value, "a descriptor: 0, or 3 and up");
@@ -226,7 +225,7 @@ class Parser {
     return {};
   }
 
-  Outcome choose(const OptionSpec& spec, Descendants policy) {
+  Taken choose(const OptionSpec& spec, Descendants policy) {
     if (policy_ && *policy_ != policy) {
       return wrong("argument " + dashed(spec) + ": contradicts --descendants " +
                    std::string(name(*policy_)));
@@ -235,14 +234,14 @@ class Parser {
     return {};
   }
 
-  Outcome add_limit(const OptionSpec& spec, std::string_view value) {
+  Taken add_limit(const OptionSpec& spec, std::string_view value) {
     const auto limit = parse_limit(value);
     if (!limit) return broken(spec, value, limit.error());
     line_.options.worker.limits.push_back(*limit);
     return {};
   }
 
-  Outcome take_variable(const OptionSpec& spec, std::string_view value) {
+  Taken take_variable(const OptionSpec& spec, std::string_view value) {
     const bool set = spec.id == OptionId::setenv;
     const bool has_equals = value.find('=') != std::string_view::npos;
     if (variable_name(value).empty() || (!set && has_equals)) {
@@ -254,7 +253,7 @@ class Parser {
   }
 
   // --- the whole ------------------------------------------------------------------------------
-  Outcome finish() {
+  Taken finish() {
     if ((verb_.bit & kSessions) != 0 && line_.session.directory.empty()) {
       return wrong("the following arguments are required: --session");
     }
@@ -265,11 +264,11 @@ class Parser {
     if (verb_.bit == kBare && line_.options.receipt.empty()) {
       return wrong("the following arguments are required: --receipt");
     }
-    if (const Outcome fits = finish_command(); !fits) return fits;
+    if (const Taken fits = finish_command(); !fits) return fits;
     return finish_options();
   }
 
-  Outcome finish_command() {
+  Taken finish_command() {
     Control& control = line_.options.control;
     control.empty_stdin = line_.detach || control.lease_stdin || line_.command_fd == 0;
     if (line_.detach && control.lease_stdin) {
@@ -300,7 +299,7 @@ class Parser {
     return {};
   }
 
-  Outcome finish_options() const {
+  Taken finish_options() const {
     const Options& o = line_.options;
     if (o.output_limit && o.output.empty() && verb_.bit != kLaunch) {
       return wrong("argument --output-limit: needs --output");
@@ -392,7 +391,7 @@ tl::expected<CommandLine, UsageError> parse_command_line(
     line.verb = json ? Verb::version_json : Verb::version;
     return line;
   }
-  for (const VerbWord& verb : kVerbs) {
+  for (const VerbWord& verb : kVerbWords) {
     if (verb.word == arguments[0]) {
       return Parser(verb, arguments.subspan(1), environment).parse();
     }

@@ -17,15 +17,15 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Span kBeat = 1ms;
-constexpr Span kRun = 30s;      // after which everybody leaves, whatever happens
-constexpr Span kBegin = 10s;    // until everybody has a heartbeat
-constexpr Span kAsked = 200ms;  // between the request to end and the order
-constexpr Span kCleanup = 3s;   // the engine's patience with each of its phases
+constexpr Span kWholeTime = 30s;  // after which everybody leaves, whatever happens
+constexpr Span kBegin = 10s;      // until everybody has a heartbeat
+constexpr Span kAsked = 200ms;    // between the request to end and the order
+constexpr Span kCleanup = 3s;     // the engine's patience with each of its phases
 constexpr Span kStandstill = 100ms;
 constexpr Span kAgain = 10ms;
 constexpr std::size_t kReceiptLimit = 4096;
 
-struct Stage {
+struct Theatre {
   SharedWord over;  // not zero: everybody leaves at once
   SharedWord beats[kRoleCount];
 };
@@ -34,7 +34,7 @@ struct Stage {
 
 class Actors {
  public:
-  Actors(sys::Gate& gate, Stage& stage) : gate_(gate), stage_(stage), begun_(sys::now(gate)) {}
+  Actors(sys::Gate& gate, Theatre& stage) : gate_(gate), stage_(stage), begun_(sys::now(gate)) {}
 
   // What the engine takes for its worker: it starts the others, then ignores the request to end.
   [[noreturn]] void perform() {
@@ -93,7 +93,7 @@ class Actors {
   bool beat(Role role) {
     stage_.beats[role].add(1);
     rest(gate_, kBeat);
-    return stage_.over.get() == 0 && sys::now(gate_, begun_) - begun_ < kRun;
+    return stage_.over.get() == 0 && sys::now(gate_, begun_) - begun_ < kWholeTime;
   }
 
   [[noreturn]] void beat_on(Role role) {
@@ -103,14 +103,14 @@ class Actors {
   }
 
   sys::Gate& gate_;
-  Stage& stage_;
+  Theatre& stage_;
   Moment begun_;
 };
 
 // Lets the engine's worker be a function.
 class StageDoor final : public sys::Gate {
  public:
-  explicit StageDoor(Stage& stage) : stage_(stage) {}
+  explicit StageDoor(Theatre& stage) : stage_(stage) {}
   long perform(const sys::Request& request) noexcept override {
     if (request.number == SYS_execve) {
       sys::Gate plain;
@@ -120,14 +120,14 @@ class StageDoor final : public sys::Gate {
   }
 
  private:
-  Stage& stage_;
+  Theatre& stage_;
 };
 
 // --- the audience ------------------------------------------------------------------------------
 
 class Audience {
  public:
-  Audience(sys::Gate& gate, Stage& stage) : gate_(gate), stage_(stage) {}
+  Audience(sys::Gate& gate, Theatre& stage) : gate_(gate), stage_(stage) {}
 
   void watch(const Method& method, Demonstration& seen) {
     const auto self = sys::own_pid(gate_);
@@ -243,7 +243,7 @@ class Audience {
   }
 
   sys::Gate& gate_;
-  Stage& stage_;
+  Theatre& stage_;
   int engine_ = 0;
   std::optional<sys::Waited> ended_;
   int counted_[kRoleCount] = {};
@@ -257,7 +257,7 @@ void Demonstration::not_begun(const sys::Error& why) {
 
 Demonstration demonstrate(sys::Gate& gate, const Method& method) {
   Demonstration seen;
-  const auto stage = make_shared_object<Stage>(gate);
+  const auto stage = make_shared_object<Theatre>(gate);
   stage ? Audience(gate, **stage).watch(method, seen) : seen.not_begun(stage.error());
   return seen;
 }

@@ -12,9 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Span kEffect = 2s;
 constexpr unsigned kPrivateMode = 0700;
-constexpr const char* kNoEffect = "it has no effect";
 constexpr const char* kProgramName = "program";
 constexpr const char* kEventName = "event";
 constexpr int kErrnoBase = 64;  // added to make an exit code that the program does not have

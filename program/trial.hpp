@@ -2,6 +2,7 @@
 // memory that it shares with us.
 #pragma once
 
+#include "contract/time.hpp"
 #include "kernel/error.hpp"
 
 namespace quietus {
@@ -16,6 +17,9 @@ class SharedWord {
  private:
   int value_ = 0;
 };
+
+constexpr Span kEffect = std::chrono::seconds(2);  // how long an effect may take to show
+constexpr const char* kNoEffect = "it has no effect";
 
 struct Trial {
   bool works = false;

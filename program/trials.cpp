@@ -15,10 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Span kEffect = 2s;  // how long an effect may take to show
-
 // What was seen, where no call has failed.
-constexpr const char* kNoEffect = "it has no effect";
 constexpr const char* kNotListed = "it does not list our child";
 
 // Whether poll tells that something has happened.

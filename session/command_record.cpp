@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Span kPatience = 60s;
+constexpr Span kRecordTime = 60s;
 // The kernel itself takes no more than 6 MiB of both together (execve(2)).
 constexpr std::uint32_t kMostBytes = 8u << 20;
 constexpr std::uint32_t kMostStrings = 1u << 20;
@@ -15,7 +15,7 @@ constexpr std::uint32_t kMostStrings = 1u << 20;
 class RecordReader {
  public:
   RecordReader(sys::Gate& gate, int fd)
-      : gate_(gate), fd_(fd), deadline_(Deadline::after(sys::now(gate), kPatience)) {}
+      : gate_(gate), fd_(fd), deadline_(Deadline::after(sys::now(gate), kRecordTime)) {}
 
   bool strings(std::vector<std::string>& into) {
     std::uint32_t count = 0;

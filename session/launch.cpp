@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Somebody who stops or removes the session holds the lock for an instant.
-constexpr Span kPatience = 5s;
+constexpr Span kClaimPatience = 5s;
 // How long a detached launch may take until the worker runs.
 constexpr Span kLaunchTime = 60s;
 // The longest receipt fits easily; a file system gives space by the block anyway.
@@ -48,7 +48,7 @@ class Launch {
  private:
   int claim() {
     const std::string& path = directory_->path();
-    const auto locked = directory_->lock(gate_, sys::Lock::shared, kPatience);
+    const auto locked = directory_->lock(gate_, sys::Lock::shared, kClaimPatience);
     if (!locked && sys::would_block(locked.error())) {
       return nothing_started(gate_, path, "it is being stopped or removed");
     }

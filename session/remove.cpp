@@ -19,7 +19,7 @@ constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 constexpr int kPasses = 1 << 20;
 constexpr unsigned kOwnerAll = 0700;
 // wait and status hold the lock for an instant; a supervisor holds it for long.
-constexpr Span kPatience = std::chrono::milliseconds(200);
+constexpr Span kLookersTime = std::chrono::milliseconds(200);
 
 struct Name {
   std::string parent;
@@ -28,9 +28,7 @@ struct Name {
 
 Name split(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return {".", path};
-  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+  return {sys::directory_of(path), path.substr(path.rfind('/') + 1)};
 }
 
 // Opens a directory so that it can be emptied: its owner may have made it unreadable, or read-only.
@@ -153,7 +151,7 @@ class Removal {
   }
 
   int retire(const SessionDirectory& directory) {
-    const auto locked = directory.lock(gate_, sys::Lock::exclusive, kPatience);
+    const auto locked = directory.lock(gate_, sys::Lock::exclusive, kLookersTime);
     if (!locked && sys::would_block(locked.error())) return refused("its supervisor lives");
     // Whoever holds the lock of the directory that the path names is alone in renaming it.
     if (!directory.in_place(gate_)) {

@@ -17,9 +17,9 @@ namespace {
 constexpr std::string_view kStates[] = {"new", "fenced", "running", "stopping", "done", "lost"};
 enum class State { fresh, fenced, running, stopping, done, lost };
 
-constexpr Span kScanTime = std::chrono::milliseconds(500);
+constexpr Span kTreeScanTime = std::chrono::milliseconds(500);
 // Others that look at the session hold the lock for an instant.
-constexpr Span kPatience = std::chrono::milliseconds(100);
+constexpr Span kOthersTime = std::chrono::milliseconds(100);
 
 struct Status {
   State state = State::fresh;
@@ -61,7 +61,7 @@ State state_of(sys::Gate& gate, const SessionDirectory& directory, bool lives) {
 // Both halves and what descends from them, each half seen to be the one that is named.
 std::vector<Process> processes_of(sys::Gate& gate, const Identity& identity) {
   std::vector<Process> found;
-  const auto rows = sys::scan_processes(gate, sys::now(gate) + kScanTime);
+  const auto rows = sys::scan_processes(gate, sys::now(gate) + kTreeScanTime);
   if (!rows) return found;
   const auto add = [&](const sys::StatRow& row) {
     const auto same = [&](const Process& process) { return process.pid == row.pid; };
@@ -80,7 +80,7 @@ std::vector<Process> processes_of(sys::Gate& gate, const Identity& identity) {
 Status look(sys::Gate& gate, const SessionDirectory& directory) {
   Status status;
   // Where a receipt stands the session is most likely over, and whoever holds the lock about to go.
-  const Span patience = directory.receipt(gate) ? kPatience : Span::zero();
+  const Span patience = directory.receipt(gate) ? kOthersTime : Span::zero();
   const auto locked = directory.lock(gate, sys::Lock::exclusive, patience);
   if (locked) (void)sys::unlock(gate, directory.fd());
   const Identity identity = read_identity(gate, directory);

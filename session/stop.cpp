@@ -18,7 +18,7 @@ namespace quietus {
 namespace {
 
 // Three phases of the default cleanup timeout, and as much again.
-constexpr Span kPatience = std::chrono::seconds(60);
+constexpr Span kStopTime = std::chrono::seconds(60);
 
 class Stop {
  public:
@@ -26,7 +26,7 @@ class Stop {
       : gate_(gate),
         request_(request),
         directory_(std::move(directory)),
-        deadline_(Deadline::after(sys::now(gate), request.timeout.value_or(kPatience))) {}
+        deadline_(Deadline::after(sys::now(gate), request.timeout.value_or(kStopTime))) {}
 
   int run() {
     auto locked = directory_.lock(gate_, sys::Lock::exclusive, Span::zero());

@@ -23,7 +23,6 @@ using namespace std::chrono_literals;
 constexpr int kParentDeath = SIGPWR;  // PR_SET_PDEATHSIG; nobody else sends it to a process
 constexpr const char* kName = "quietus";
 constexpr unsigned kOutputMode = 0666;
-constexpr int kMessagesPerTurn = 64;
 constexpr int kReapsPerTurn = 512;
 // How long a supervisor that has said "done" may take to leave.
 constexpr Span kFarewell = 5s;

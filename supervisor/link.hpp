@@ -42,6 +42,9 @@ struct Note {
 };
 static_assert(sizeof(Note) == 512 && std::is_trivially_copyable_v<Note>);
 
+// However many wait: what else has happened must have its turn.
+constexpr int kMessagesPerTurn = 64;
+
 template <class Message>
 sys::Result<sys::Unit> send(sys::Gate& gate, int fd, const Message& message) {
   return sys::write_all(gate, fd, {reinterpret_cast<const char*>(&message), sizeof message});

@@ -9,18 +9,13 @@
 #include "contract/receipt.hpp"
 #include "contract/report.hpp"
 #include "contract/signals.hpp"
+#include "kernel/directory.hpp"
 
 namespace quietus {
 namespace {
 
 constexpr unsigned kOwnerRead = 0400;
 constexpr unsigned kRecordMode = 0666;  // the umask takes its part
-
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 // A record on its way: its temporary file, in the same directory.
 struct Draft {
@@ -81,7 +76,7 @@ sys::Result<sys::Unit> put_in_place(sys::Gate& gate, const Options& options, con
   }
   if (!options.sync) return sys::Unit{};
   const auto parent =
-      sys::open_at(gate, directory, directory_of(path).c_str(), O_RDONLY | O_DIRECTORY);
+      sys::open_at(gate, directory, sys::directory_of(path).c_str(), O_RDONLY | O_DIRECTORY);
   if (!parent) return tl::unexpected(parent.error());
   return sys::sync(gate, parent->get());
 }
@@ -188,7 +183,7 @@ std::string absolute_path(sys::Gate& gate, const std::string& path) {
 }
 
 std::string temporary_path(const std::string& path, std::string_view token) {
-  return directory_of(path) + "/.quietus-" + std::string(token);
+  return sys::directory_of(path) + "/.quietus-" + std::string(token);
 }
 
 Conclusion conclude(sys::Gate& gate, const Options& options, Outcome& outcome,

@@ -16,7 +16,6 @@ using State = Ladder::State;
 
 // Only when poll itself is refused: no spinning.
 constexpr Span kNap = 1ms;
-constexpr int kMessagesPerTurn = 64;
 constexpr Span kLastLook = 500ms;
 
 }  // namespace

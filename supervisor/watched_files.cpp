@@ -3,17 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "kernel/directory.hpp"
+
 namespace quietus {
-namespace {
-
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-}  // namespace
-
 void WatchedFiles::add(Watched what, std::string path) {
   if (!path.empty()) files_.push_back({what, std::move(path)});
 }
@@ -29,7 +21,7 @@ void WatchedFiles::arm(sys::Gate& gate) {
   }
   for (const File& file : files_) {
     const std::string directory =
-        directory_path_.empty() ? directory_of(file.path) : directory_path_;
+        directory_path_.empty() ? sys::directory_of(file.path) : directory_path_;
     const auto watch = sys::watch_directory(gate, inotify_.get(), directory.c_str());
     if (watch && std::ranges::find(watches_, *watch) == watches_.end()) watches_.push_back(*watch);
   }
