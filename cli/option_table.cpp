@@ -190,7 +190,7 @@ constexpr VerbSpec kVerbs[] = {
      "Put a program that runs there into a sandbox: supervisor, uv, or what a\n"
      "manifest describes (a file, or the name of one that is installed).",
      "\n"
-     "QUIETUS_MIRROR is the base of a mirror, https:// or file://; see docs/bootstrap.md.\n"
+     "QUIETUS_MIRROR is the base of a mirror, https:// or file://.\n"
      "Exit codes: 0 it runs there; 125 it does not, and the error says why.\n"},
     {Verb::cache, "cache", 1, 1, "list|verify|prune [OPTIONS]",
      "Show the tools that were downloaded, check them, or remove what is damaged,\n"

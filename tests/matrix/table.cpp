@@ -51,7 +51,8 @@ Want wanted(Row row, Column column) {
       // srun's shepherd has the step killed at once, both halves included. What they left proves in
       // their cgroup that nobody lives.
       if (column == Column::slurm) {
-        return {.code = {}, .error = true, .execute = ErrorKind::transport};
+        return {
+            .code = {}, .error = true, .execute = ErrorKind::transport, .killed_by_slurm = true};
       }
       return {.code = kTerm, .execute = ErrorKind::transport};
     // The guardian ends the command by the same ladder.
@@ -166,6 +167,7 @@ std::vector<Cell> cells_here() {
     const bool lost = cell.row == Row::transport_killed && cell.column == Column::slurm;
     if (lost && (groups == nullptr || *groups == '\0')) {
       cell.want = wanted(Row::transport_killed, Column::bwrap);
+      cell.want.killed_by_slurm = true;
     }
   }
   return cells;

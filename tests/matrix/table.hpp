@@ -38,6 +38,7 @@ struct Want {
   bool error = false;                     // the receipt has one
   std::optional<ErrorKind> execute = {};  // none: execute() succeeds
   bool keeps_evidence = false;            // the session directory of a borrowed sandbox
+  bool killed_by_slurm = false;           // all of the step, in whatever order
 };
 
 struct Cell {
