@@ -36,7 +36,7 @@ recipes          | musl                                  | bash tests/recipes/ru
 container        |                                       | bash tools/container.sh
 docs             | dev musl release:quietusctl           | bash tests/docs/run.sh
 unit             | dev                                   | build/dev/unit_tests --gtest_output=$XML
-tidy             | dev                                   | bash tools/tidy.sh
+tidy             | release:quietus                       | bash tools/tidy.sh
 scenarios        | dev                                   | $blackbox ^blackbox$
 scenarios-musl   | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^blackbox$
 scenarios-enosys | dev                                   | QUIETUS_WRAPPER="$deny ENOSYS $optional --" $blackbox ^blackbox$

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# clang-tidy over every source that ends up in the binary, or over the files named. Needs the dev
-# preset configured. Ends with the count of files.
+# clang-tidy over every source that ends up in the binary, or over the files named. Needs the
+# release preset built. Ends with the count of files.
 #
 # Most of its time goes into the headers of the C++ library, so the sources of a folder are looked at
 # as one; where that one has a fault, each of them is looked at by itself, which tells the place.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-if [ ! -e build/dev/compile_commands.json ]; then
-  echo "tidy: configure the dev preset first"
+if [ ! -e build/release/compile_commands.json ]; then
+  echo "tidy: build the release preset first"
   exit 1
 fi
 rm -rf build/tidy
 mkdir -p build/tidy
-# Without what only g++ knows: its precompiled headers, and a warning that is turned off.
-sed -E 's/-include [^ ]*cmake_pch\.hxx//; s/-Winvalid-pch|-Wno-maybe-uninitialized//g' \
-  build/dev/compile_commands.json >build/tidy/compile_commands.json
+# Without what only g++ knows.
+sed 's/-Wno-maybe-uninitialized//g' \
+  build/release/compile_commands.json >build/tidy/compile_commands.json
 sources() {  # FOLDER...
   find "$@" -name '*.cpp' ! -name '*_test.cpp' | sort
 }
