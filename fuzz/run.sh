@@ -28,23 +28,24 @@ if [ $# -gt 0 ]; then
   exit
 fi
 
-passed=0 failed=0 total=0
-for source in fuzz/*_fuzz.cpp; do
-  target=$(basename "$source" _fuzz.cpp)
-  log=$found/$target.log
-  if [ ! -d "fuzz/corpus/$target" ]; then
-    echo "FAILED  $target: no seeds"
-    failed=$((failed + 1))
-  elif fuzz "$target" -max_total_time="$seconds" -seed=1 >"$log" 2>&1; then
-    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-    echo "ok      $target: $runs runs"
-    passed=$((passed + 1)) total=$((total + runs))
+one() {  # TARGET
+  local log=$found/$1.log
+  if [ ! -d "fuzz/corpus/$1" ]; then
+    echo "FAILED  $1: no seeds"
+  elif fuzz "$1" -max_total_time="$seconds" -seed=1 >"$log" 2>&1; then
+    echo "ok      $1: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs"
   else
-    echo "FAILED  $target"
+    echo "FAILED  $1"
     grep -E '^not so: |runtime error: |ERROR: |SUMMARY: |Test unit written|^Base64: ' "$log"
-    failed=$((failed + 1))
   fi
-done
-echo "# $passed targets, $total runs"
+}
+export -f fuzz one
+export found seconds
+# shellcheck disable=SC2016  # $0 is for the inner shell
+basename -s _fuzz.cpp -a fuzz/*_fuzz.cpp | xargs -P "$(nproc)" -n 1 bash -c 'one "$0"' |
+  tee "$found/summary"
+passed=$(grep -c '^ok ' "$found/summary")
+failed=$(grep -c '^FAILED ' "$found/summary")
+echo "# $passed targets, $(awk '/^ok / {runs += $3} END {print runs + 0}' "$found/summary") runs"
 echo "$passed passed, $failed failed"
-[ $passed -gt 0 ] && [ $failed = 0 ]
+[ "$passed" -gt 0 ] && [ "$failed" = 0 ]
