@@ -123,9 +123,9 @@ TEST_F(Execs, StopAndStatusAreTheTransports) {
 TEST_F(Execs, AStopIsOverWhenTheSandboxIsGone) {
   const std::string flag = path("lives");
   harness::write_file(flag, "");
-  const auto box =
-      sandbox("exec = [\"{argv}\"]\nstatus = [\"test\", \"-e\", \"" + flag +
-              "\"]\nstop = [\"sh\", \"-c\", \"(sleep 1; rm -f " + flag + ") >/dev/null 2>&1 &\"]");
+  const auto box = sandbox("exec = [\"{argv}\"]\nstatus = [\"test\", \"-e\", \"" + flag +
+                           "\"]\nstop = [\"sh\", \"-c\", \"(sleep 0.3; rm -f " + flag +
+                           ") >/dev/null 2>&1 &\"]");
   ASSERT_TRUE(succeeded(run(box->stop())));
   EXPECT_FALSE(harness::exists(flag));
 }

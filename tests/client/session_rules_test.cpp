@@ -14,14 +14,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr Form kAll[] = {{Where::fake, Ownership::owned},
-                         {Where::fake, Ownership::borrowed},
-                         {Where::local, Ownership::owned},
-                         {Where::local, Ownership::borrowed}};
-
 class Rules : public SessionScene {};
+class OwnedRules : public Rules {};
+class BorrowedRules : public Rules {};
+// Those that need a real command.
+class LocalRules : public Rules {};
 
-INSTANTIATE_TEST_SUITE_P(Session, Rules, testing::ValuesIn(kAll), form_name);
+INSTANTIATE_TEST_SUITE_P(Session, Rules, testing::ValuesIn(kForms), form_name);
+INSTANTIATE_TEST_SUITE_P(Session, OwnedRules, testing::ValuesIn(kOwned), form_name);
+INSTANTIATE_TEST_SUITE_P(Session, BorrowedRules, testing::ValuesIn(kBorrowed), form_name);
+INSTANTIATE_TEST_SUITE_P(Session, LocalRules, testing::ValuesIn(kLocal), form_name);
 
 // Upstream gives a stop exactly as long as the worst legal cleanup lasts, and misses its answer.
 TEST_P(Rules, AStopWaitsLongerThanTheWorstLegalCleanup) {
@@ -37,23 +39,21 @@ TEST_P(Rules, AStopWaitsLongerThanTheWorstLegalCleanup) {
   ASSERT_TRUE(succeeded(end_of(close())));
 }
 
-TEST_P(Rules, ACleanupThatTakesAllItsTimeIsConfirmedAtOnce) {
-  if (!local()) GTEST_SKIP() << "needs a real command";
+TEST_P(LocalRules, ACleanupThatTakesAllItsTimeIsConfirmedAtOnce) {
   // Ignores TERM: the grace passes whole.
   const SessionCommand stubborn{
       .argv = {"sh", "-c",
                "trap '' TERM; touch " + path("running") + "; while :; do sleep 0.1; done"}};
-  const auto executing = execute(stubborn, 60s, 3s);
+  const auto executing = execute(stubborn, 60s, 1500ms);
   ASSERT_TRUE(runs_now());
-  ASSERT_TRUE(succeeded(end_of(close(3s))));
+  ASSERT_TRUE(succeeded(end_of(close(1500ms))));
   EXPECT_TRUE(failed(end_of(executing), ErrorKind::cancelled));
   EXPECT_EQ(count("stop"), 1u);
   EXPECT_EQ(session().cleanup()->return_code, -9);
 }
 
-TEST_P(Rules, TheDeadlineIsInTheReceipt) {
-  if (!local()) GTEST_SKIP() << "needs a real command";
-  ASSERT_TRUE(is_artifacts(end_of(execute(runs(), 1s))));
+TEST_P(LocalRules, TheDeadlineIsInTheReceipt) {
+  ASSERT_TRUE(is_artifacts(end_of(execute(runs(), 300ms))));
   EXPECT_TRUE(session().cleanup()->timed_out);
   EXPECT_EQ(session().cleanup()->return_code, -15);
   EXPECT_EQ(session().exec_return_code(), 124);
@@ -106,8 +106,7 @@ TEST_P(Rules, ALaunchDoesNotHangOnStandardInputThatMayBeLate) {
 }
 
 // The exec client is killed while the command runs: the receipt answers.
-TEST_P(Rules, AnExecClientThatIsKilledChangesNoVerdict) {
-  if (!local()) GTEST_SKIP() << "needs a real process";
+TEST_P(LocalRules, AnExecClientThatIsKilledChangesNoVerdict) {
   const auto executing = execute(runs());
   ASSERT_TRUE(runs_now());
   // The guardian is what this machine's transport has started itself.
@@ -168,8 +167,7 @@ TEST_P(Rules, ASecondCancellationEndsTheWaitingAndNotTheCleanup) {
   EXPECT_TRUE(session().cleanup());
 }
 
-TEST_P(Rules, ARemovalThatLostItsSupervisorPlacesItAgain) {
-  if (owned()) GTEST_SKIP() << "for borrowed sandboxes";
+TEST_P(BorrowedRules, ARemovalThatLostItsSupervisorPlacesItAgain) {
   sandbox().afterwards["remove"] = [](ExecResult& result) {
     // It was carried out, but the answer is lost.
     result.return_code.reset();
@@ -184,8 +182,7 @@ TEST_P(Rules, ARemovalThatLostItsSupervisorPlacesItAgain) {
   EXPECT_FALSE(harness::exists(dir()));
 }
 
-TEST_P(Rules, FilesThatOutliveAnOwnedSandboxAreRemovedBefore) {
-  if (!owned()) GTEST_SKIP() << "for owned sandboxes";
+TEST_P(OwnedRules, FilesThatOutliveAnOwnedSandboxAreRemovedBefore) {
   sandbox().seen_traits.files_outlive_stop = true;
   ASSERT_TRUE(is_artifacts(end_of(execute(exits(0)))));
   ASSERT_TRUE(succeeded(end_of(close())));
@@ -194,8 +191,7 @@ TEST_P(Rules, FilesThatOutliveAnOwnedSandboxAreRemovedBefore) {
   EXPECT_FALSE(harness::exists(dir()));
 }
 
-TEST_P(Rules, ARemovalThatFailsDoesNotHoldAnOwnedSandboxUp) {
-  if (!owned()) GTEST_SKIP() << "for owned sandboxes";
+TEST_P(OwnedRules, ARemovalThatFailsDoesNotHoldAnOwnedSandboxUp) {
   sandbox().seen_traits.files_outlive_stop = true;
   sandbox().failures["remove"] = 1;
   ASSERT_TRUE(is_artifacts(end_of(execute(exits(0)))));
@@ -204,15 +200,13 @@ TEST_P(Rules, ARemovalThatFailsDoesNotHoldAnOwnedSandboxUp) {
   EXPECT_THAT(warnings, Contains(HasSubstr("Could not remove demo session files")));
 }
 
-TEST_P(Rules, ALaunchThatIsRefusedIsAnError) {
-  if (!local()) GTEST_SKIP() << "needs a real supervisor";
+TEST_P(LocalRules, ALaunchThatIsRefusedIsAnError) {
   options.launch_options = {"--no-such-option"};
   EXPECT_TRUE(failed(end_of(execute(exits(0))), ErrorKind::input, "--no-such-option"));
   ASSERT_TRUE(succeeded(end_of(close())));
 }
 
-TEST_P(Rules, NothingOutlivesTheCommand) {
-  if (!local()) GTEST_SKIP() << "needs real processes";
+TEST_P(LocalRules, NothingOutlivesTheCommand) {
   const SessionCommand leaves{
       .argv = {"sh", "-c",
                "setsid sleep 1000 & sleep 1000 & touch " + path("running") + "; exit 5"}};
@@ -222,8 +216,7 @@ TEST_P(Rules, NothingOutlivesTheCommand) {
   // TearDown looks for processes.
 }
 
-TEST_P(Rules, WhereTheCommandRunsAndWithWhat) {
-  if (!local()) GTEST_SKIP() << "needs a real command";
+TEST_P(LocalRules, WhereTheCommandRunsAndWithWhat) {
   options.workdir = "/usr";
   options.descendants = Descendants::group;
   const SessionCommand command{.argv = {"sh", "-c", "pwd; echo \"$WORD\"; echo '$(literal)'"},

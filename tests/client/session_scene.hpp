@@ -17,6 +17,13 @@ struct Form {
   Where where;
   Ownership ownership;
 };
+inline constexpr Form kForms[] = {{Where::fake, Ownership::owned},
+                                  {Where::fake, Ownership::borrowed},
+                                  {Where::local, Ownership::owned},
+                                  {Where::local, Ownership::borrowed}};
+inline constexpr Form kOwned[] = {kForms[0], kForms[2]};
+inline constexpr Form kBorrowed[] = {kForms[1], kForms[3]};
+inline constexpr Form kLocal[] = {kForms[2], kForms[3]};
 std::string form_name(const testing::TestParamInfo<Form>& info);
 
 class SessionScene : public Scene, public testing::WithParamInterface<Form> {
