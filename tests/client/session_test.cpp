@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <filesystem>
+#include <set>
+#include <sstream>
 
 #include "client/session_scene.hpp"
 
@@ -16,11 +19,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr Form kAll[] = {{Where::fake, Ownership::owned},
-                         {Where::fake, Ownership::borrowed},
-                         {Where::local, Ownership::owned},
-                         {Where::local, Ownership::borrowed}};
-
 class Behaviour : public SessionScene {
  protected:
   // Never ends, unless it is cancelled.
@@ -29,9 +27,25 @@ class Behaviour : public SessionScene {
     (void)co_await never.wait();
   }
   static Error collection_error() { return {ErrorKind::sandbox, "the artifact is missing", {}}; }
+  // The command ends with 3, but all that the exec call tells is its own failure.
+  void an_exec_call_fails(Error failure, std::string_view words) {
+    sandbox().afterwards["launch"] = [failure](ExecResult& result) {
+      result.return_code.reset();
+      result.error = failure;
+    };
+    EXPECT_TRUE(failed(end_of(execute(exits(3))), failure.kind, words));
+    ASSERT_TRUE(session().cleanup());
+    EXPECT_EQ(session().cleanup()->return_code, 3) << "the receipt answers, not the transport";
+    EXPECT_TRUE(is_artifacts(session().artifacts()));
+    ASSERT_TRUE(succeeded(end_of(close())));
+  }
 };
+class OwnedBehaviour : public Behaviour {};
+class BorrowedBehaviour : public Behaviour {};
 
-INSTANTIATE_TEST_SUITE_P(Session, Behaviour, testing::ValuesIn(kAll), form_name);
+INSTANTIATE_TEST_SUITE_P(Session, Behaviour, testing::ValuesIn(kForms), form_name);
+INSTANTIATE_TEST_SUITE_P(Session, OwnedBehaviour, testing::ValuesIn(kOwned), form_name);
+INSTANTIATE_TEST_SUITE_P(Session, BorrowedBehaviour, testing::ValuesIn(kBorrowed), form_name);
 
 TEST_P(Behaviour, N01_ACompletedRunReturnsArtifactsAndReleasesOnlyWhenClosed) {
   const auto executing = execute(exits(0));
@@ -134,6 +148,20 @@ TEST_P(Behaviour, N02_TheExecCallIsCancelledAfterConfirmationAndCollection) {
   ASSERT_TRUE(succeeded(end_of(close())));
 }
 
+TEST_P(Behaviour, N02_ACloseCancelsTheExecCallAfterTheCollectionAndBeforeTheRelease) {
+  sandbox().hold("launch");
+  const auto executing = execute(runs());
+  ASSERT_TRUE(until([&] { return count("launch") == 1; }));
+  ASSERT_TRUE(succeeded(end_of(close())));
+  EXPECT_TRUE(failed(end_of(executing), ErrorKind::cancelled));
+  EXPECT_TRUE(session().cleanup());
+  EXPECT_LT(index("stop"), index("collect"));
+  EXPECT_LT(index("collect"), index("launch cancelled"));
+  EXPECT_LT(index("launch cancelled"), index(owned() ? "end sandbox" : "remove"));
+  EXPECT_EQ(count("collect"), 1u);
+  EXPECT_EQ(count("stop"), 1u);
+}
+
 TEST_P(Behaviour, N03_CloseDuringTheCollectionJoinsIt) {
   Event go(executor());
   collecting = [&]() -> asio::awaitable<Expected<Artifacts>> {
@@ -188,40 +216,19 @@ TEST_P(Behaviour, N04_PreparationThatSwallowsTheCancellationIsNotLaunched) {
   EXPECT_EQ(count("collect"), 0u);
 }
 
-TEST_P(Behaviour, N05_AnExecCallThatFailsKeepsReceiptAndArtifacts) {
-  struct Failure {
-    ErrorKind kind;
-    const char* words;
-  };
-  const Failure failure = local() ? Failure{ErrorKind::transport,
-                                            "demo sandbox execution failed: "
-                                            "transport: the line is dead"}
-                                  : Failure{ErrorKind::sandbox,
-                                            "demo sandbox execution failed: "
-                                            "sandbox: the line is dead"};
-  sandbox().afterwards["launch"] = [&](ExecResult& result) {
-    result.return_code.reset();
-    result.error = Error{failure.kind, "the line is dead", {}};
-  };
-  const auto executing = execute(exits(3));
-  EXPECT_TRUE(failed(end_of(executing), failure.kind, failure.words));
-  ASSERT_TRUE(session().cleanup());
-  EXPECT_EQ(session().cleanup()->return_code, 3) << "the receipt answers, not the transport";
-  EXPECT_TRUE(is_artifacts(session().artifacts()));
-  ASSERT_TRUE(succeeded(end_of(close())));
+TEST_P(Behaviour, N05_AnExecCallOfABrokenTransportKeepsReceiptAndArtifacts) {
+  an_exec_call_fails({ErrorKind::transport, "the line is dead", {}},
+                     "demo sandbox execution failed: transport: the line is dead");
 }
 
-TEST_P(Behaviour, N05_AnExecCallThatIsLateIsATimeout) {
-  sandbox().afterwards["launch"] = [&](ExecResult& result) {
-    result.return_code.reset();
-    result.error = Error{ErrorKind::timeout, "late", {}};
-  };
-  const auto executing = execute(exits(0));
-  EXPECT_TRUE(failed(end_of(executing), ErrorKind::timeout,
-                     "demo sandbox supervisor exceeded its execution deadline"));
-  ASSERT_TRUE(session().cleanup());
-  EXPECT_TRUE(is_artifacts(session().artifacts()));
-  ASSERT_TRUE(succeeded(end_of(close())));
+TEST_P(Behaviour, N05_AnExecCallThatIsLateKeepsReceiptAndArtifacts) {
+  an_exec_call_fails({ErrorKind::timeout, "late", {}},
+                     "demo sandbox supervisor exceeded its execution deadline");
+}
+
+TEST_P(Behaviour, N05_AnExecCallThatTheSandboxRefusesKeepsReceiptAndArtifacts) {
+  an_exec_call_fails({ErrorKind::sandbox, "it is gone", {}},
+                     "demo sandbox execution failed: sandbox: it is gone");
 }
 
 // The call fails while the command runs on: the stop ends it.
@@ -255,7 +262,7 @@ TEST_P(Behaviour, N07_ACollectionThatHangsIsATimeoutAndKeepsTheReceipt) {
     co_await for_ever();
     co_return fail(ErrorKind::cancelled, "cancelled");
   };
-  const auto executing = execute(exits(0), 60s, local() ? 3s : 500ms);
+  const auto executing = execute(exits(0), 60s, local() ? 1s : 200ms);
   EXPECT_TRUE(
       failed(end_of(executing), ErrorKind::timeout, "artifact capture did not end in time"));
   ASSERT_TRUE(session().capture_error());
@@ -265,8 +272,8 @@ TEST_P(Behaviour, N07_ACollectionThatHangsIsATimeoutAndKeepsTheReceipt) {
   EXPECT_EQ(count("collect"), 1u);
 }
 
-TEST_P(Behaviour, N08_WithoutEvidenceABorrowedSandboxIsKeptUntilThereIsSome) {
-  if (owned()) GTEST_SKIP() << "for borrowed sandboxes; see 9 for owned ones";
+// See 9 for owned ones.
+TEST_P(BorrowedBehaviour, N08_WithoutEvidenceTheSandboxIsKeptUntilThereIsSome) {
   sandbox().failures["stop"] = 2;
   const auto executing = execute(exits(0));
   EXPECT_TRUE(failed(end_of(executing), ErrorKind::unknown,
@@ -304,21 +311,29 @@ TEST_P(Behaviour, N08_AFinalNegativeReceiptIsTerminal) {
   EXPECT_TRUE(session().capture_error());
 }
 
-TEST_P(Behaviour, N08_BytesThatAreNoReceiptAreNegativeOnlyIfQuietusSaysSo) {
-  const bool final = owned();
-  sandbox().afterwards["stop"] = [&](ExecResult& result) {
-    result.return_code = final ? 123 : 0;
-    result.out = "[]\n";
-  };
-  const auto executing = execute(exits(0));
-  EXPECT_TRUE(failed(end_of(executing), final ? ErrorKind::unconfirmed : ErrorKind::unknown,
-                     final ? "cleanup receipt is not a JSON object" : "launch outcome is unknown"));
+TEST_P(Behaviour, N08_BytesThatAreNoReceiptAreNoEvidence) {
+  sandbox().afterwards["stop"] = [](ExecResult& result) { result.out = "[]\n"; };
+  EXPECT_TRUE(failed(end_of(execute(exits(0))), ErrorKind::unknown, "launch outcome is unknown"));
   sandbox().afterwards.clear();
   ASSERT_TRUE(succeeded(end_of(close())));
+  EXPECT_TRUE(session().cleanup());
+  EXPECT_EQ(count("collect"), 1u);
 }
 
-TEST_P(Behaviour, N09_AnOwnedSandboxWithoutEvidenceIsStopped) {
-  if (!owned()) GTEST_SKIP() << "for owned sandboxes; see 8 for borrowed ones";
+TEST_P(Behaviour, N08_BytesThatAreNoReceiptAreARefusalIfQuietusSaysSo) {
+  sandbox().afterwards["stop"] = [](ExecResult& result) {
+    result.return_code = 123;
+    result.out = "[]\n";
+  };
+  EXPECT_TRUE(failed(end_of(execute(exits(0))), ErrorKind::unconfirmed,
+                     "cleanup receipt is not a JSON object"));
+  sandbox().afterwards.clear();
+  ASSERT_TRUE(succeeded(end_of(close())));
+  EXPECT_FALSE(session().cleanup());
+  EXPECT_EQ(count("collect"), 0u);
+}
+
+TEST_P(OwnedBehaviour, N09_WithoutEvidenceTheSandboxIsStopped) {
   options.stop_margin = 100ms;
   sandbox().hold("stop");
   const auto executing = execute(runs());
@@ -354,6 +369,19 @@ TEST_P(Behaviour, N11_ACommandThatFailsIsNoError) {
   ASSERT_TRUE(is_artifacts(end_of(execute(exits(1)))));
   EXPECT_EQ(session().cleanup()->return_code, 1);
   EXPECT_EQ(session().exec_return_code(), 1);
+  ASSERT_TRUE(succeeded(end_of(close())));
+}
+
+TEST_P(Behaviour, N11_AReceiptWithoutACodeIsNoError) {
+  sandbox().afterwards["stop"] = [](ExecResult& result) {
+    result.out =
+        R"({"cleanup_confirmed": true, "return_code": null, "error": null, "timed_out": false})";
+  };
+  ASSERT_TRUE(is_artifacts(end_of(execute(exits(1)))));
+  ASSERT_TRUE(session().cleanup());
+  EXPECT_EQ(session().cleanup()->return_code, std::nullopt);
+  EXPECT_EQ(session().exec_return_code(), 1);
+  EXPECT_TRUE(warnings.empty());
   ASSERT_TRUE(succeeded(end_of(close())));
 }
 
@@ -481,6 +509,42 @@ TEST_P(Behaviour, N18_ALogThatCannotBeReadHidesNothing) {
   EXPECT_THAT(warnings, Contains(HasSubstr("Could not read demo harness output log")));
   ASSERT_TRUE(session().cleanup());
   ASSERT_TRUE(succeeded(end_of(close())));
+}
+
+// The page names each of these tests in the row of its number, and no other, and each of them runs
+// against both kinds of sandbox.
+TEST(Behaviours, AreThoseOfTheDocumentation) {
+  std::set<std::string> documented;
+  std::istringstream page(harness::read_file(QUIETUS_MATRIX_PAGE));
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| ")) continue;
+    const std::string number = line.substr(2, line.find(' ', 2) - 2);
+    for (std::size_t at = line.find("`N"); at != std::string::npos; at = line.find("`N", at + 1)) {
+      const std::string name = line.substr(at + 1, line.find('`', at + 1) - at - 1);
+      documented.insert(name);
+      EXPECT_EQ(std::stoi(name.substr(1)), std::stoi(number)) << name;
+    }
+  }
+  std::set<std::string> tests;
+  std::set<std::string> against;
+  std::set<int> numbers;
+  const auto* const all = testing::UnitTest::GetInstance();
+  for (int suite = 0; suite < all->total_test_suite_count(); ++suite) {
+    for (int test = 0; test < all->GetTestSuite(suite)->total_test_count(); ++test) {
+      const std::string name = all->GetTestSuite(suite)->GetTestInfo(test)->name();
+      const std::size_t slash = name.find('/');
+      if (name[0] != 'N' || std::isdigit(name[1]) == 0) continue;
+      tests.insert(name.substr(0, slash));
+      against.insert(name.substr(0, name.find('_', slash)));
+      numbers.insert(std::stoi(name.substr(1)));
+    }
+  }
+  EXPECT_EQ(documented, tests);
+  EXPECT_EQ(numbers.size(), 18u);
+  for (const std::string& test : tests) {
+    EXPECT_TRUE(against.contains(test + "/fake")) << test;
+    EXPECT_TRUE(against.contains(test + "/local")) << test;
+  }
 }
 
 }  // namespace
