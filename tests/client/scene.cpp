@@ -7,8 +7,6 @@
 namespace client_tests {
 namespace {
 
-constexpr double kBound = 300;
-
 std::string test_name() {
   const auto* const info = testing::UnitTest::GetInstance()->current_test_info();
   return std::string(info->test_suite_name()) + '.' + info->name();
@@ -26,7 +24,7 @@ std::size_t resident_bytes() {
   return std::stoul(text.substr(text.find(' '))) * 4096;
 }
 
-Scene::Scene() : watchdog_(test_name(), kBound) {
+Scene::Scene(double bound) : watchdog_(test_name(), bound) {
   harness::become_subreaper();
   descriptors_before_ = open_descriptors();
   loop_.emplace();

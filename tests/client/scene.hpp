@@ -45,7 +45,8 @@ class Pending {
 
 class Scene : public testing::Test {
  protected:
-  Scene();
+  // The bound is for the whole test.
+  explicit Scene(double bound = 300);
   ~Scene() override;
   void TearDown() override;
 
