@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test, one suite after the other.
 #
-#   test.sh            all suites
+#   test.sh            all suites, but for those that run only by name
 #   test.sh SUITE...   only these
 #
 # The output of a suite goes to build/test-logs/SUITE.log. The last line printed is the count,
@@ -44,7 +44,7 @@ scenarios-eperm  | dev                                   | QUIETUS_WRAPPER="$den
 session          | dev                                   | $blackbox ^session$
 session-musl     | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^session$
 faults           | dev                                   | build/dev/faults
-client           | dev                                   | build/dev/client_tests --gtest_output=$XML
+client           | dev                                   | bash tests/client/run.sh 4 build/dev/client_tests
 client-installed | dev:libquietus                        | bash tests/client/installed.sh
 cli              | dev                                   | $blackbox ^cli$
 adapters         | dev                                   | build/dev/adapter_tests --gtest_output=$XML
@@ -56,6 +56,13 @@ aarch64 &        | musl-aarch64                          | bash tests/aarch64/ru
 fuzz             | fuzz                                  | bash fuzz/run.sh
 unit-asan        | asan:unit_tests                       | build/asan/unit_tests --gtest_output=$XML
 '
+# Only by name: to build them takes as long as a third of all the others.
+# shellcheck disable=SC2016
+by_name='
+client-asan      | asan:client_tests                     | bash tests/client/run.sh 4 build/asan/client_tests
+client-tsan      | tsan:client_tests                     | bash tests/client/run.sh 4 build/tsan/client_tests
+'
+[ $# = 0 ] || suites+=$by_name
 # Most of a black-box test is waiting for a bounded time, so that many run beside each other.
 export blackbox='ctest --test-dir build/dev --output-on-failure --no-tests=error -j 8 -L'
 # Old kernels lack these calls and strict sandboxes forbid them; all that is shown must hold without.

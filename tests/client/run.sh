@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Runs the tests of a GoogleTest program in shares beside each other, since most of a test is
+# waiting:
+#
+#   run.sh SHARES PROGRAM [OPTION...]
+#
+# With $XML (as GoogleTest's --gtest_output wants it) a record of each share is left there.
+set -uo pipefail
+
+shares=$1 program=$2
+shift 2
+scratch=$(mktemp -d)
+running=()
+# shellcheck disable=SC2317  # called by the traps
+leave() {
+  local pid
+  for pid in "${running[@]}"; do kill "$pid" 2>/dev/null; done
+  wait
+  rm -rf "$scratch"
+}
+trap leave EXIT
+trap 'exit 143' TERM HUP
+trap 'exit 130' INT
+
+for ((share = 0; share < shares; share++)); do
+  options=("$@")
+  [ -z "${XML-}" ] || options+=("--gtest_output=${XML}share-$share.xml")
+  GTEST_TOTAL_SHARDS=$shares GTEST_SHARD_INDEX=$share \
+    "$program" "${options[@]}" >"$scratch/$share" 2>&1 </dev/null &
+  running+=($!)
+done
+
+code=0
+for pid in "${running[@]}"; do wait "$pid" || code=1; done
+running=()
+for ((share = 0; share < shares; share++)); do
+  echo "== share $share of $shares"
+  cat "$scratch/$share"
+done
+exit $code
