@@ -26,14 +26,7 @@ std::string from_environment(const char* name, const char* otherwise) {
 const int kAtOnce = std::stoi(from_environment("QUIETUS_SESSIONS", "64"));
 const std::string kSeconds = from_environment("QUIETUS_SESSION_SECONDS", "2");
 const int kInSequence = std::stoi(from_environment("QUIETUS_SEQUENCE", "60"));
-// A sanitizer keeps what was freed for a while, and has tables of its own.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::size_t kGrowth = std::size_t{64} << 20;
-constexpr std::size_t kMost = std::size_t{1} << 30;
-#else
-constexpr std::size_t kGrowth = std::size_t{2} << 20;
-constexpr std::size_t kMost = std::size_t{200} << 20;
-#endif
+constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 class Many : public Scene {
  protected:
@@ -132,7 +125,7 @@ class Many : public Scene {
     for (int number = 0; number < kAtOnce; ++number) all.push_back(start(work(number)));
     EXPECT_TRUE(until(
         [&] {
-          most_ = std::max(most_, resident_bytes());
+          most_ = std::max(most_, memory_in_use());
           return std::ranges::all_of(all, [](const auto& one) { return one->done(); });
         },
         280));
@@ -162,20 +155,20 @@ TEST_F(Many, SessionsAtOnceAreConfirmedInTwiceTheTimeOfTheirCommands) {
             << (most_ >> 20) << " MiB\n";
   EXPECT_LT(took, 2 * alone);
   EXPECT_EQ(open_descriptors(), before);
-  EXPECT_LT(most_, kMost);
+  EXPECT_LT(most_, 200 * kMiB);
 }
 
 TEST_F(Many, SessionsInSequenceDoNotGrow) {
   for (int number = 0; number < 20; ++number) ASSERT_EQ(*run(whole(number, "0")), "");
   const std::size_t descriptors = open_descriptors();
-  const std::size_t memory = resident_bytes();
+  const std::size_t memory = memory_in_use();
   for (int number = 0; number < kInSequence; ++number) {
     ASSERT_EQ(*run(whole(number, "0")), "") << number;
   }
   std::cout << kInSequence << " sessions: from " << (memory >> 10) << " KiB to "
-            << (resident_bytes() >> 10) << " KiB\n";
+            << (memory_in_use() >> 10) << " KiB\n";
   EXPECT_EQ(open_descriptors(), descriptors);
-  EXPECT_LT(resident_bytes(), memory + kGrowth);
+  EXPECT_LT(memory_in_use(), memory + 2 * kMiB);
 }
 
 // An executor may be a strand of many threads, and other threads may have sessions of their own.

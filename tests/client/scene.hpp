@@ -90,8 +90,9 @@ class Scene : public testing::Test {
 };
 
 std::size_t open_descriptors();
-// Of this process, in bytes.
-std::size_t resident_bytes();
+// Of this process, in bytes: what is resident; under a sanitizer, which keeps what was freed, what
+// is allocated.
+std::size_t memory_in_use();
 
 // Whether the error has this kind, and its text holds the words.
 testing::AssertionResult is_error(const Error& error, ErrorKind kind, std::string_view words = {});

@@ -16,6 +16,7 @@ namespace client_tests {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::string_literals;
 
 // The ways, each as a template over this machine, so that "inside" can be looked at.
 struct Way {
@@ -281,12 +282,12 @@ TEST_F(Transfers, DoNotHoldAFileInMemory) {
   close(file);
   for (const char* text : {"", R"(exec = ["{argv}"])"}) {
     const auto way = sandbox(text);
-    const std::size_t before = resident_bytes();
+    const std::size_t before = memory_in_use();
     std::size_t most = before;
     const auto pending = start(way->download(path("large"), path("copy"), {}));
     ASSERT_TRUE(until(
         [&] {
-          most = std::max(most, resident_bytes());
+          most = std::max(most, memory_in_use());
           return pending->done();
         },
         200));
@@ -296,7 +297,7 @@ TEST_F(Transfers, DoNotHoldAFileInMemory) {
     const auto up = start(way->upload(path("large"), path("copy2"), {}));
     ASSERT_TRUE(until(
         [&] {
-          most = std::max(most, resident_bytes());
+          most = std::max(most, memory_in_use());
           return up->done();
         },
         200));
@@ -309,7 +310,7 @@ TEST_F(Transfers, DoNotHoldAFileInMemory) {
 
 TEST_F(Transfers, TextsTravelAsTheyAre) {
   const auto to = sandbox(R"(exec = ["{argv}"])");
-  const std::string text("caf\xe9 $(x)\n\0 end", 17);
+  const std::string text = "caf\xe9 $(x)\n\0 end"s;
   ASSERT_TRUE(succeeded(run(upload_text(*to, text, path("t")))));
   EXPECT_EQ(harness::read_file(path("t")), text);
   const auto back = run(download_text(*to, path("t"), 100));
