@@ -5,7 +5,6 @@
 #include "harness/descendants.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define QUIETUS_SANITIZED
 // g++ comes without sanitizer/allocator_interface.h.
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 #endif
@@ -26,7 +25,7 @@ std::size_t open_descriptors() {
 }
 
 std::size_t memory_in_use() {
-#ifdef QUIETUS_SANITIZED
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return __sanitizer_get_current_allocated_bytes();
 #else
   const std::string text = harness::read_file("/proc/self/statm");

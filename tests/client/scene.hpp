@@ -89,6 +89,12 @@ class Scene : public testing::Test {
   std::optional<asio::io_context> loop_;
 };
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 std::size_t open_descriptors();
 // Of this process, in bytes: what is resident; under a sanitizer, which keeps what was freed, what
 // is allocated.

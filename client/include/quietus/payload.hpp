@@ -21,7 +21,8 @@ struct PayloadSearch {
 Expected<std::string> find_payload(const PayloadSearch& search);
 
 // How a supervisor gets into a sandbox. The bootstrap (another architecture, a cache, a download)
-// is another class of this kind.
+// is another class of this kind. It may serve many sandboxes, all of one executor (see
+// sandbox.hpp).
 class PayloadSource {
  public:
   virtual ~PayloadSource() = default;
