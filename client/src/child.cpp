@@ -1,7 +1,6 @@
 #include "client/src/child.hpp"
 
 #include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,9 +10,9 @@
 #include <asio/use_awaitable.hpp>
 #include <cerrno>
 #include <system_error>
-#include <thread>
 #include <vector>
 
+#include "client/src/starter.hpp"
 #include "client/src/task.hpp"
 
 extern char** environ;
@@ -25,58 +24,6 @@ using namespace std::chrono_literals;
 
 // How often we look where there is no pidfd.
 constexpr auto kLook = 10ms;
-// How long a destructor waits for a process that was killed; one in uninterruptible sleep stays.
-constexpr int kLastLooks = 200;
-
-class Attributes {
- public:
-  Attributes() {
-    posix_spawnattr_init(&attributes_);
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setflags(&attributes_,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~Attributes() { posix_spawnattr_destroy(&attributes_); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_{};
-};
-
-class FileActions {
- public:
-  FileActions(const Child::Streams& streams, const std::string& cwd) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_adddup2(&actions_, streams.in.get(), 0);
-    posix_spawn_file_actions_adddup2(&actions_, streams.out.get(), 1);
-    posix_spawn_file_actions_adddup2(&actions_, streams.err.get(), 2);
-    // Ours are close-on-exec; those of the program that uses this library may not be.
-    posix_spawn_file_actions_addclosefrom_np(&actions_, 3);
-    if (!cwd.empty()) posix_spawn_file_actions_addchdir_np(&actions_, cwd.c_str());
-  }
-  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> list;
-  list.reserve(words.size() + 1);
-  for (std::string& word : words) list.push_back(word.data());
-  list.push_back(nullptr);
-  return list;
-}
 
 // Ours, with what was asked for in the place of what has the same name.
 std::vector<std::string> merged_environment(const std::vector<EnvironmentEntry>& added) {
@@ -106,20 +53,24 @@ Error spawn_error(const HostCommand& command, int error) {
 
 }  // namespace
 
-tl::expected<Child, Child::SpawnError> Child::spawn(const asio::any_io_executor& executor,
-                                                    const HostCommand& command, Streams streams) {
-  std::vector<std::string> argv = command.argv;
-  std::vector<std::string> environment = merged_environment(command.environment);
-  const Attributes attributes;
-  const FileActions actions(streams, command.cwd);
-  pid_t pid = 0;
-  // posix_spawn does not copy our memory, which may be large: fork(2) would take milliseconds.
-  const int error = posix_spawnp(&pid, argv.front().c_str(), actions.get(), attributes.get(),
-                                 pointers(argv).data(), pointers(environment).data());
-  if (error != 0) return tl::unexpected(SpawnError{error, spawn_error(command, error)});
+asio::awaitable<tl::expected<Child, Child::SpawnError>> Child::spawn(HostCommand command,
+                                                                     Streams streams) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  StartRequest request{.argv = command.argv,
+                       .environment = merged_environment(command.environment),
+                       .cwd = command.cwd,
+                       .in = std::move(streams.in),
+                       .out = std::move(streams.out),
+                       .err = std::move(streams.err)};
+  const Started started = co_await start_process(std::move(request));
+  if (started.error != 0) {
+    SpawnError error{started.error, spawn_error(command, started.error)};
+    co_return tl::unexpected(std::move(error));
+  }
   // Not collected yet, so that the number cannot have been given to anybody else. The kernel makes
   // pidfds close-on-exec.
-  return Child(executor, pid, UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))));
+  UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, started.pid, 0)));
+  co_return Child(executor, started.pid, std::move(pidfd));
 }
 
 Child::Child(const asio::any_io_executor& executor, pid_t pid, UniqueFd pidfd)
@@ -127,16 +78,7 @@ Child::Child(const asio::any_io_executor& executor, pid_t pid, UniqueFd pidfd)
   if (pidfd) pidfd_.assign(pidfd.release());
 }
 
-Child::~Child() {
-  const pid_t pid = pid_.release();
-  if (pid == 0) return;
-  ::kill(-pid, SIGKILL);
-  for (int look = 0; look < kLastLooks; ++look) {
-    const pid_t got = waitpid(pid, nullptr, WNOHANG);
-    if (got == pid || (got < 0 && errno != EINTR)) return;
-    std::this_thread::sleep_for(kLook);
-  }
-}
+Child::~Child() { end_and_collect(pid_.release()); }
 
 bool Child::has_ended() const {
   siginfo_t info{};

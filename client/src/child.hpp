@@ -34,8 +34,8 @@ class Child {
     int code = 0;
     Error error;
   };
-  static tl::expected<Child, SpawnError> spawn(const asio::any_io_executor& executor,
-                                               const HostCommand& command, Streams streams);
+  static asio::awaitable<tl::expected<Child, SpawnError>> spawn(HostCommand command,
+                                                                Streams streams);
 
   Child(Child&&) noexcept = default;
   Child& operator=(Child&&) = delete;

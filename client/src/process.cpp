@@ -242,13 +242,13 @@ asio::awaitable<ProcessEnd> run_here(ProcessRequest given) {
     co_return end;
   }
   const auto request = std::make_shared<const ProcessRequest>(std::move(given));
-  auto spawned = Child::spawn(executor, request->command, std::move(plumbing->inside));
+  auto spawning = Child::spawn(request->command, std::move(plumbing->inside));
+  auto spawned = co_await std::move(spawning);
   if (!spawned) {
     end.spawn_error = spawned.error().code;
     end.error = spawned.error().error;
     co_return end;
   }
-  plumbing->inside = {};  // the child's ends: held here, they would keep its pipes open
 
   // From here on a process runs, and nothing returns before it has ended.
   const auto child = std::make_shared<Child>(std::move(*spawned));

@@ -250,6 +250,30 @@ TEST_F(Processes, RunByTheHundredsWithoutALeak) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
+// Whether a thread of ours is about to start them, has just done so, or nobody has asked it yet.
+TEST_F(Processes, ThatAreStartingAreKilledWithTheirLoop) {
+  for (int count = 0; count < 30; ++count) (void)start_process(shell("exec sleep 1000"));
+  turn(0.003);
+  // TearDown destroys the loop and looks.
+}
+
+TEST_F(Processes, CanBeStartedByAProgramThatHasForked) {
+  (void)end_of(
+      shell("exit 0"));  // the threads that start processes are there, and not in the child
+  const pid_t child = fork();
+  if (child == 0) {
+    asio::io_context loop;
+    ProcessEnd end;
+    asio::co_spawn(loop, guarded(run_process(shell("exit 3"))),
+                   [&](const std::exception_ptr&, ProcessEnd result) { end = std::move(result); });
+    loop.run_for(30s);
+    _exit(end.status && end.status->code == 3 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 // A loop that is destroyed with processes in it takes them along.
 TEST_F(Processes, AreKilledWithTheirLoop) {
   (void)start_process(shell("echo $$ >" + path("pid") + "; exec sleep 1000"));

@@ -44,6 +44,9 @@ Scene::~Scene() = default;
 void Scene::TearDown() {
   // What is still suspended is destroyed with the loop, and must let go of all it holds.
   loop_.reset();
+  // A process that was just being started is ended by the thread that starts it, which then lets
+  // go.
+  harness::eventually([&] { return open_descriptors() == descriptors_before_; }, 5);
   std::vector<harness::ProcessRow> left;
   // The halves of a supervisor may be on their last step.
   harness::eventually(
