@@ -2,7 +2,8 @@
 # Installs what is missing to build and test quietus on Debian 12 or a relative of it.
 #
 #   setup.sh demo        what tools/demo.sh needs: a compiler, CMake, Ninja, musl
-#   setup.sh container   what tools/container.sh needs: the same, the controller's libraries, podman
+#   setup.sh container   what tools/container.sh needs: also the controller's libraries, and podman
+#   setup.sh bench       what tools/bench.sh needs: also the controller's libraries, and the peers
 #   setup.sh test        what tools/test.sh needs: everything
 #
 # Quiet when nothing is missing. Works as root, or with sudo; a minimal debootstrap is enough.
@@ -12,8 +13,10 @@ demo=(g++ cmake ninja-build libexpected-dev musl-dev)
 controller=(libasio-dev nlohmann-json3-dev libtomlplusplus-dev libcurl4-openssl-dev libarchive-dev
   libssl-dev)
 container=(podman runc busybox-static)
+bench=(python3 tini dumb-init catatonit coreutils bubblewrap util-linux runit s6 strace
+  libbenchmark-dev valgrind)
 tests=(pkgconf libgtest-dev libgmock-dev clang clang-format clang-tidy libclang-rt-dev shellcheck git
-  python3 procps strace bubblewrap spin
+  procps spin
   scdoc man-db zsh fish lintian debootstrap qemu-user-static
   make systemd openssh-server openssh-client slurmctld slurmd slurm-client munge
   g++-aarch64-linux-gnu musl-dev:arm64 qemu-system-arm cpio)
@@ -24,8 +27,9 @@ command -v npm >/dev/null || tests+=(nodejs npm)
 case "${1-}" in
   demo) wanted=("${demo[@]}") ;;
   container) wanted=("${demo[@]}" "${controller[@]}" "${container[@]}") ;;
-  test) wanted=("${demo[@]}" "${controller[@]}" "${container[@]}" "${tests[@]}") ;;
-  *) echo "usage: setup.sh demo|container|test" >&2; exit 2 ;;
+  bench) wanted=("${demo[@]}" "${controller[@]}" "${bench[@]}") ;;
+  test) wanted=("${demo[@]}" "${controller[@]}" "${container[@]}" "${bench[@]}" "${tests[@]}") ;;
+  *) echo "usage: setup.sh demo|container|bench|test" >&2; exit 2 ;;
 esac
 
 # A bare name means this machine's architecture; dpkg-query would be content with any.
