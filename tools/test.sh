@@ -53,6 +53,8 @@ matrix           | dev musl                              | QUIETUS_BINARY=$PWD/b
 bootstrap        | dev musl musl-aarch64                 | build/dev/bootstrap_tests --gtest_output=$XML
 storms           | dev                                   | ctest --preset dev -L ^storm$
 aarch64 &        | musl-aarch64                          | bash tests/aarch64/run.sh
+aarch64          | musl-aarch64                          | bash tests/aarch64/run.sh
+bench            | musl bench dev:quietusctl             | bash tests/bench/run.sh
 fuzz             | fuzz                                  | bash fuzz/run.sh
 unit-asan        | asan:unit_tests                       | build/asan/unit_tests --gtest_output=$XML
 '
