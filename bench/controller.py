@@ -91,7 +91,8 @@ class Controller:
         for page in pages:
             page.write_bytes(bytes(4096))
         worker = str(self.rig.worker)
-        process = self.start(folder, [[worker, "gate", str(page), str(gate)] for page in pages], number)
+        commands = [[worker, "gate", str(page), str(gate)] for page in pages]
+        process = self.start(folder, commands, number)
         until = time.monotonic() + LIMIT
         while process.poll() is None and time.monotonic() < until:
             # The first eight bytes of a page are the start of its worker.

@@ -26,16 +26,35 @@ def measured(bound, book):
         return ratio, f"times {bound['against']}"
     value = book.median(*where, bound["peer"])
     if "against_variant" in bound:
-        other = book.median(bound["metric"], bound["against_variant"], where[2], bound["peer"])
-        return value / other if value and other else None, f"times that of {bound['against_variant']}"
+        variant = bound["against_variant"]
+        other = book.median(bound["metric"], variant, bound["value"], bound["peer"])
+        return value / other if value and other else None, f"times that of {variant}"
     return value, ""
 
 
-def broken_bounds(bounds, book, metrics):
+def excuse(bound, book, left_out):
+    """Why this machine cannot show what is bounded; empty if it can."""
+    for peer in (bound["peer"], bound.get("against")):
+        if peer in left_out:
+            return f"{peer}: {left_out[peer]}"
+        cell = book.cells.get((bound["metric"], bound["variant"], peer))
+        if cell and cell.absent:
+            return f"{peer}: {cell.absent}"
+    return ""
+
+
+def excused_bounds(bounds, book, metrics, left_out):
+    """A line for each that cannot be judged here: to be told, not to fail."""
+    asked = [bound for bound in bounds.get("bound", []) if bound["metric"] in metrics]
+    reasons = [(bound, excuse(bound, book, left_out)) for bound in asked]
+    return [f"{name_of(bound)}: {reason}" for bound, reason in reasons if reason]
+
+
+def broken_bounds(bounds, book, metrics, left_out):
     """(metric, line) for each bound of these metrics that does not hold."""
     broken = []
     for bound in bounds.get("bound", []):
-        if bound["metric"] not in metrics:
+        if bound["metric"] not in metrics or excuse(bound, book, left_out):
             continue
         value, words = measured(bound, book)
         if value is None:

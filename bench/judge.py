@@ -1,4 +1,4 @@
-"""What counts: a run whose supervisor did its work. Everything else is a failed run with reasons."""
+"""What counts: a run whose supervisor did its work. All else is a failed run with reasons."""
 
 import json
 

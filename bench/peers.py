@@ -88,6 +88,8 @@ class Peer:
         return f"does not run here: {last[0] if last else f'exit code {done.returncode}'}"
 
     def version(self):
+        if self.files:
+            return package_version(str(self.files[0]))
         for flag in ("--version", "-V"):
             try:
                 done = subprocess.run(

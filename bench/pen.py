@@ -1,8 +1,8 @@
 """The cgroups that hold whatever a run starts.
 
-One finds and kills survivors, two bound a storm, and one gives the runs a large share of the CPUs, so
-that others on the machine disturb them less; it also keeps the scheduler's autogroups out of the
-picture, as in a container. In version 2 all are the same one, with what controllers it was given.
+One finds and kills survivors, two bound a storm, and one gives the runs a large share of the CPUs,
+so that others on the machine disturb them less; it also keeps the scheduler's autogroups out of
+the picture, as in a container. In version 2 all are the same one, with what controllers it was given.
 A storm gets no such share: the kernel's own threads that free what it leaves must keep up.
 """
 

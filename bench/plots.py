@@ -31,7 +31,8 @@ def drain_chart(data):
         if failed and not points:
             remark = "failed: " + reasons[peer].most_common(1)[0][0]
         elif failed:
-            remark = "failed: " + ", ".join(f"{bad} of {all_} at {size}" for size, bad, all_ in failed)
+            words = (f"{bad} of {tried} at {size}" for size, bad, tried in failed)
+            remark = "failed: " + ", ".join(words)
         chart.add(peer, sorted(points), remark)
     return chart
 

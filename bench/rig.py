@@ -25,7 +25,7 @@ def say(text):
 
 
 def container():
-    """The words that run a command in a PID namespace which ends with us; none where not allowed."""
+    """Words that run a command in a PID namespace that ends with us; none where not allowed."""
     words = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
     if os.geteuid() != 0:
         words[1:1] = ["--map-root-user"]

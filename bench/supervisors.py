@@ -121,7 +121,9 @@ class Supervisors:
         )  # fmt: skip
         self.measure(
             "startup", "true, from spawn to exit", None,
-            lambda row, _: {"ms": milliseconds(row, "start", "exit"), "CPU ms": row["cpu_us"] / 1e3},
+            lambda row, _: {
+                "ms": milliseconds(row, "start", "exit"), "CPU ms": row["cpu_us"] / 1e3,
+            },
             rounds=self.plan.rounds, runs=self.plan.block, code=0, must_run=False, floor=True,
         )  # fmt: skip
 
@@ -244,7 +246,8 @@ class Supervisors:
     def zombies(self):
         """Detached processes that ended while the worker still runs: who collects them?"""
         variant = f"{LITTER} orphans have ended"
-        for round_, peer, cell in self.turns("zombies", variant, self.takers("zombies", variant), 1):
+        takers = self.takers("zombies", variant)
+        for round_, peer, cell in self.turns("zombies", variant, takers, 1):
             held = Held(self.rig, peer, 1, "litter", LITTER)
             left = machine.zombies_below(held.process.pid)
             until = time.monotonic() + 5

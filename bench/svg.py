@@ -1,4 +1,4 @@
-"""Line charts as SVG, written by hand: no library draws them, and the bytes depend on the data alone."""
+"""Line charts as SVG: no library draws them, and the bytes depend on the data alone."""
 
 import math
 from html import escape

@@ -4,5 +4,7 @@
 receipt=$1
 shift
 "$@"
-printf '{"cleanup_confirmed": true, "return_code": %d, "error": null, "timed_out": false}' $? >"$receipt.part"
+code=$?
+printf '{"cleanup_confirmed": true, "return_code": %d, "error": null, "timed_out": false}' $code \
+  >"$receipt.part"
 mv "$receipt.part" "$receipt"

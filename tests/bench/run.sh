@@ -23,8 +23,9 @@ cgroups() { find /sys/fs/cgroup -name 'quietus-bench-*' 2>/dev/null | sort; }
 cgroups >"$scratch/cgroups"
 
 bench() {
-  TMPDIR=$scratch/tmp timeout --kill-after=10 300 bash tools/bench.sh --quietus "${quietus-build/musl/quietus}" \
-    --quietusctl build/dev/quietusctl --output "$scratch/results" "$@"
+  TMPDIR=$scratch/tmp timeout --kill-after=10 300 bash tools/bench.sh \
+    --quietus "${quietus-build/musl/quietus}" --quietusctl build/dev/quietusctl \
+    --output "$scratch/results" "$@"
 }
 
 # A suite of its own for each test there.
@@ -69,10 +70,10 @@ broken_bound() {
   cp build/musl/quietus "$scratch/large"
   truncate -s 200K "$scratch/large"
   quietus=$scratch/large bench --short --metric size --gate >"$scratch/said" 2>&1
-  local code=$?
+  local code=$? line
   cat "$scratch/said"
-  [ $code = 1 ] && [ "$(grep -c '^FAILED' "$scratch/said")" = 1 ] && grep -qx \
-    'FAILED  gate: size (files), to carry in, bytes: quietus has 204,800; at most 163,840' "$scratch/said"
+  line='FAILED  gate: size (files), to carry in, bytes: quietus has 204,800; at most 163,840'
+  [ $code = 1 ] && [ "$(grep '^FAILED' "$scratch/said")" = "$line" ]
 }
 holds 'notices a broken bound, in one line' broken_bound
 
@@ -85,9 +86,13 @@ holds 'notices a false receipt' false_receipt
 
 # One of ours that lies: whoever breaks quietus may not get away with fast figures.
 own_failure() {
-  # shellcheck disable=SC2016  # the dollars are for the script
-  printf '#!/bin/sh\n[ "$1" = run ] || exec %s "$@"\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n' \
-    "$PWD/build/musl/quietus" >"$scratch/exec"
+  cat >"$scratch/exec" <<SCRIPT
+#!/bin/sh
+[ "\$1" = run ] || exec $PWD/build/musl/quietus "\$@"
+while [ "\$1" != -- ]; do shift; done
+shift
+exec "\$@"
+SCRIPT
   chmod 755 "$scratch/exec"
   quietus=$scratch/exec bench --short --metric exit_to_receipt >"$scratch/said" 2>&1
   local code=$?
@@ -113,7 +118,8 @@ draws_the_same() {
 holds 'and draws the same from results.json again' draws_the_same
 nothing_left() {
   # Whatever was started has our TMPDIR in its environment; its value is no pattern.
-  ! grep -lzsFx "TMPDIR=$scratch/tmp" /proc/[0-9]*/environ && [ -z "$(ls "$scratch/tmp")" ] && diff <(cgroups) "$scratch/cgroups"
+  ! grep -lzsFx "TMPDIR=$scratch/tmp" /proc/[0-9]*/environ && [ -z "$(ls "$scratch/tmp")" ] &&
+    diff <(cgroups) "$scratch/cgroups"
 }
 holds 'it leaves no process, folder or cgroup behind' nothing_left
 

@@ -13,7 +13,7 @@ from svg import Axis, Chart
 
 
 def book_of(**medians):
-    """A book with one metric, "m" of the variant "v", its value "ms", each peer twice in two rounds."""
+    """The metric "m", variant "v", value "ms": each peer once in each of two rounds."""
     book = Book("quietus")
     for peer, value in medians.items():
         for round_ in (0, 1):
@@ -26,7 +26,7 @@ def bound(**more):
 
 
 def broken(bound_, book):
-    return [line for _, line in gate.broken_bounds({"bound": [bound_]}, book, ["m"])]
+    return [line for _, line in gate.broken_bounds({"bound": [bound_]}, book, ["m"], {})]
 
 
 class Samples(unittest.TestCase):
@@ -87,7 +87,23 @@ class Gate(unittest.TestCase):
         self.assertEqual(broken(bound(against_variant="w"), book_of(quietus=1.0)), [line])
 
     def test_what_was_not_asked_for_is_not_missed(self):
-        self.assertEqual(gate.broken_bounds({"bound": [bound()]}, book_of(tini=1.0), ["n"]), [])
+        bounds = {"bound": [bound()]}
+        self.assertEqual(gate.broken_bounds(bounds, book_of(tini=1.0), ["n"], {}), [])
+
+    def test_what_the_machine_cannot_show_is_told_and_not_judged(self):
+        book = book_of(quietus=9.0)
+        bounds = {"bound": [bound(against="tini")]}
+        without = {"tini": "there is no tini"}
+        self.assertEqual(gate.broken_bounds(bounds, book, ["m"], without), [])
+        self.assertEqual(
+            gate.excused_bounds(bounds, book, ["m"], without),
+            ["m (v), ms: tini: there is no tini"],
+        )
+        book.cell("m", "v", "tini").absent = "not shown"
+        self.assertEqual(gate.broken_bounds(bounds, book, ["m"], {}), [])
+        self.assertEqual(
+            gate.excused_bounds(bounds, book, ["m"], {}), ["m (v), ms: tini: not shown"]
+        )
 
     def counts(self, measured, stored):
         book = Book("quietus")
@@ -97,7 +113,9 @@ class Gate(unittest.TestCase):
 
     def test_instructions_may_grow_by_the_slack(self):
         self.assertEqual(self.counts({"f": 110}, {"f": 100}), [])
-        self.assertEqual(self.counts({"f": 111}, {"f": 100}), ["instructions (f): 111; at most 110"])
+        self.assertEqual(
+            self.counts({"f": 111}, {"f": 100}), ["instructions (f): 111; at most 110"]
+        )
 
     def test_a_function_is_neither_forgotten_nor_left_behind(self):
         self.assertEqual(self.counts({}, {"f": 100}), ["instructions (f): not counted"])
@@ -137,7 +155,8 @@ class Tables(unittest.TestCase):
         self.assertIn("Not measured, has no stop: mute.", text)
 
     def test_the_overview_tells_failures_too(self):
-        self.assertRegex(tables.overview(self.data), r"drain of 10, ms .* 2 .*\*\*2 of 2 failed\*\*")
+        row = r"drain of 10, ms .* 2 .*\*\*2 of 2 failed\*\*"
+        self.assertRegex(tables.overview(self.data), row)
 
     def test_a_bar_does_not_break_a_row(self):
         self.assertIn("a\\|b", tables.markdown([["x"], ["a|b"]]))
