@@ -53,7 +53,7 @@ SHORT = dataclasses.replace(
         "startup", "exit_to_receipt", "stop_latency", "drain", "storm", "zombies", "idle", "memory",
         "throughput", "size", "sessions", "functions", "instructions",
     ),
-    peers=("bare", "quietus", "quietus --isolate", "tini", "timeout", "unshare"),
+    peers=("quietus", "quietus --isolate", "tini", "timeout", "unshare"),
     rounds=5,
     block=4,
     drain={10: 3, 100: 3, 1000: 3},
