@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test, one suite after the other.
 #
-#   test.sh            all suites, but for those that run only by name
+#   test.sh            all suites
 #   test.sh SUITE...   only these
 #
 # The output of a suite goes to build/test-logs/SUITE.log. The last line printed is the count,
@@ -23,7 +23,8 @@ fi
 # A suite says how many tests it ran in a last line "N passed, N failed", in the summary of ctest, or
 # in GoogleTest's record at $XML; one that says nothing is a single test, judged by its exit code.
 # Lines of a suite that begin with "# " are told below its count: figures that a reader must see.
-# A suite that keeps no more than one core busy has a & behind its name: it runs beside the others.
+# A suite that mostly waits, or keeps one core busy, has a & behind its name: it runs beside those
+# that follow, at most two at a time.
 # shellcheck disable=SC2016  # variables are for the shell that runs the command
 suites='
 format           |                                       | bash tools/format.sh --check
@@ -32,39 +33,33 @@ model &          |                                       | bash tests/model/run.
 documents        | musl                                  | bash tests/documents/run.sh
 packages &       | musl musl-aarch64                     | bash tests/packages/run.sh
 fences           | dev release:quietus musl musl-aarch64 | bash tests/fences/run.sh
-recipes          | musl                                  | bash tests/recipes/run.sh
+recipes &        | musl                                  | bash tests/recipes/run.sh
 container        |                                       | bash tools/container.sh
 docs             | dev musl release:quietusctl           | bash tests/docs/run.sh
 unit             | dev                                   | build/dev/unit_tests --gtest_output=$XML
+adapters &       | dev                                   | build/dev/adapter_tests --gtest_output=$XML
 tidy             | release:quietus                       | bash tools/tidy.sh
+sandboxes &      | musl                                  | bash tests/lib/run.sh
 scenarios        | dev                                   | $blackbox ^blackbox$
 scenarios-musl   | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^blackbox$
+bootstrap &      | dev musl musl-aarch64                 | build/dev/bootstrap_tests --gtest_output=$XML
 scenarios-enosys | dev                                   | QUIETUS_WRAPPER="$deny ENOSYS $optional --" $blackbox ^blackbox$
 scenarios-eperm  | dev                                   | QUIETUS_WRAPPER="$deny EPERM $optional --" $blackbox ^blackbox$
 session          | dev                                   | $blackbox ^session$
 session-musl     | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^session$
+aarch64 &        | musl-aarch64                          | bash tests/aarch64/run.sh
 faults           | dev                                   | build/dev/faults
 client           | dev                                   | bash tests/client/run.sh 4 build/dev/client_tests
 client-installed | dev:libquietus                        | bash tests/client/installed.sh
 cli              | dev                                   | $blackbox ^cli$
-adapters         | dev                                   | build/dev/adapter_tests --gtest_output=$XML
-sandboxes        | musl                                  | bash tests/lib/run.sh
 matrix           | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus bash tests/matrix/run.sh build/dev/matrix_tests
-bootstrap        | dev musl musl-aarch64                 | build/dev/bootstrap_tests --gtest_output=$XML
 storms           | dev                                   | ctest --preset dev -L ^storm$
-aarch64 &        | musl-aarch64                          | bash tests/aarch64/run.sh
-aarch64          | musl-aarch64                          | bash tests/aarch64/run.sh
 bench            | musl bench dev:quietusctl             | bash tests/bench/run.sh
 fuzz             | fuzz                                  | bash fuzz/run.sh
 unit-asan        | asan:unit_tests                       | build/asan/unit_tests --gtest_output=$XML
-'
-# Only by name: to build them takes as long as a third of all the others.
-# shellcheck disable=SC2016
-by_name='
 client-asan      | asan:client_tests                     | bash tests/client/run.sh 4 build/asan/client_tests
 client-tsan      | tsan:client_tests                     | bash tests/client/run.sh 4 build/tsan/client_tests
 '
-[ $# = 0 ] || suites+=$by_name
 # Most of a black-box test is waiting for a bounded time, so that many run beside each other.
 export blackbox='ctest --test-dir build/dev --output-on-failure --no-tests=error -j 8 -L'
 # Old kernels lack these calls and strict sandboxes forbid them; all that is shown must hold without.
@@ -176,6 +171,7 @@ while IFS='|' read -r name presets command; do
   if [ $ready = no ]; then
     note "$name: not run"
   else
+    while [ -n "$beside" ] && [ "$(jobs -pr | wc -l)" -ge 2 ]; do wait -n; done
     start_suite "$name" "$command"
     [ -n "$beside" ] || end_suite "$name"
   fi
