@@ -42,8 +42,8 @@ class CellScene : public client_tests::Scene {
   void let_go() const { harness::write_file(path("go"), ""); }
 
   // What execute() says and the receipt, the artifacts, and then the end of it all.
-  // What it must be now that it has ended: where Slurm killed the command first, a half that lived an
-  // instant longer has written how it ended.
+  // What it must be now that it has ended: where Slurm killed the command first, a half that lived
+  // an instant longer has written how it ended.
   Want as_it_came(const Want& want);
   void expect_verdict(const Want& want);
   void expect_receipt(const Want& want);
