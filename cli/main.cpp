@@ -1,6 +1,9 @@
 // quietusctl: argv -> options -> verb -> exit code.
+#include <sys/utsname.h>
+
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -48,6 +51,17 @@ BootstrapOptions bootstrap_options() {
     if (options.fetch.ca_bundle.empty()) options.fetch.ca_bundle = variable(name).value_or("");
   }
   return options;
+}
+
+// Its path, if there is one; else what was said already.
+Expected<std::string> build_for_this_machine(const std::vector<LocalProgram>& builds,
+                                             Expected<std::string> otherwise) {
+  utsname host{};
+  if (uname(&host) != 0) return otherwise;
+  for (const LocalProgram& build : builds) {
+    if (build.machine == host.machine) return build.path;
+  }
+  return otherwise;
 }
 
 int usage(Screen& screen, const std::string& text) {
@@ -110,20 +124,32 @@ int perform(const CommandLine& line, Screen& screen) {
   if (!config.empty()) {
     services.manifest_folders.push_back(config.substr(0, config.rfind('/')) + "/tools");
   }
-  services.manifest_folders.emplace_back(QUIETUS_DATA_DIR "/tools");
+  // Installed beside us, and where we were built to be installed.
+  std::error_code no_path;
+  const auto folder = std::filesystem::canonical("/proc/self/exe", no_path).parent_path();
+  const std::string beside = (folder / "../share/quietus/tools").lexically_normal().string();
+  const std::string built = QUIETUS_DATA_DIR "/tools";
+  if (!no_path && beside != built) services.manifest_folders.push_back(beside);
+  services.manifest_folders.push_back(built);
   if (has(kNeedsPayload, line.verb)) {
     const bool named = !services.settings.payload.empty();
-    const auto payload =
-        find_payload({.explicit_path = services.settings.payload, .executable = "/proc/self/exe"});
-    if (!payload) {
+    const PayloadSearch search{.explicit_path = services.settings.payload,
+                               .executable = "/proc/self/exe"};
+    auto payload = find_payload(search);
+    auto builds = find_supervisors(search);
+    // An installation may have nothing but the builds that it lists.
+    if (!payload && builds) payload = build_for_this_machine(*builds, std::move(payload));
+    const bool is_bootstrap = line.verb == Verb::bootstrap;
+    if (!payload || (is_bootstrap && !builds)) {
+      // A build that is there and is not what it should be says more than one that is missing.
+      const bool by_builds = !builds && (payload || !named);
+      const Error& error = by_builds ? builds.error() : payload.error();
       screen.error((named ? layer.find("payload")->second.origin + ": " : std::string()) +
-                   payload.error().text());
+                   error.text());
       return named ? kExitUsage : kExitFailed;
     }
     services.payload = *payload;
     // Of those for other machines there may be none: then the usual one has to do.
-    auto builds = find_supervisors(
-        {.explicit_path = services.settings.payload, .executable = "/proc/self/exe"});
     if (builds) services.bootstrap.supervisors = std::move(*builds);
     services.source =
         named ? payload_file(*payload) : bootstrap_payload(*payload, services.bootstrap);

@@ -109,11 +109,11 @@ Expected<std::vector<LocalProgram>> find_supervisors(const PayloadSearch& search
       const auto listed = sums.find(name);
       if (listed == sums.end() || !fs::is_regular_file(path, error)) continue;
       auto program = supervisor_program(path.string());
-      if (!program) return fail(program.error());
-      if (program->sha256 != listed->second || program->machine != machine) {
-        return fail(ErrorKind::input,
-                    "'" + path.string() + "' is not what SHA256SUMS beside it lists",
-                    "install quietus again, or name a payload with --payload");
+      if (!program || program->sha256 != listed->second || program->machine != machine) {
+        Error differs{ErrorKind::input,
+                      "'" + path.string() + "' is not what SHA256SUMS beside it lists",
+                      "install quietus again, or name a payload with --payload"};
+        return fail(program ? std::move(differs) : std::move(differs).because(program.error()));
       }
       found.push_back(std::move(*program));
     }
@@ -130,6 +130,15 @@ Expected<std::vector<LocalProgram>> find_supervisors(const PayloadSearch& search
     found.push_back(std::move(*program));
   }
   if (!found.empty()) return found;
+  // One for this machine alone is better than none.
+  if (const auto usual = find_payload(search)) {
+    auto program = supervisor_program(*usual);
+    if (program) {
+      found.push_back(std::move(*program));
+      return found;
+    }
+    looked.push_back(*usual + " (" + program.error().message + ")");
+  }
   return fail(ErrorKind::input, "there is no payload: looked for " + joined(looked, ", "),
               "build them (cmake --preset musl, musl-aarch64), or name one with --payload or "
               "QUIETUS_PAYLOAD");

@@ -39,8 +39,8 @@ struct LocalProgram {
 };
 
 // The supervisor's builds: quietus-MACHINE beside the executable or in its libexec folder, each
-// listed in SHA256SUMS there, or those of the build tree. One that is listed and differs is an
-// error (input). An explicit path is the only one.
+// listed in SHA256SUMS there, or those of the build tree; else what find_payload() finds, if it is
+// static. One that is listed and differs is an error (input). An explicit path is the only one.
 Expected<std::vector<LocalProgram>> find_supervisors(const PayloadSearch& search);
 Expected<LocalProgram> supervisor_program(const std::string& path);
 
@@ -67,6 +67,9 @@ struct FetchOptions {
   // Asked all the time, from another thread: ends it with an error of kind cancelled.
   std::function<bool()> cancelled = {};
 };
+
+// Whether it can be the base of a mirror, or is empty; the error (input) says what one is.
+Expected<void> check_mirror(std::string_view mirror);
 
 // XDG_CACHE_HOME/quietus, else HOME/.cache/quietus; empty texts: not set. Empty: neither.
 std::string cache_directory(std::string_view xdg_cache_home, std::string_view home);
