@@ -233,6 +233,10 @@ class Parser {
         line_.words[0] != "prune") {
       return wrong("cache: expected list, verify or prune, not " + shown_value(line_.words[0]));
     }
+    if (verb_.verb == Verb::cache && line_.words[0] != "prune" && (line_.all || line_.dry_run)) {
+      return wrong(std::string("argument --") + (line_.all ? "all" : "dry-run") +
+                   ": goes with cache prune only");
+    }
     if (line_.print_path && line_.json) {
       return wrong("argument --print-path: does not go with --json");
     }

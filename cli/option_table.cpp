@@ -191,7 +191,8 @@ constexpr VerbSpec kVerbs[] = {
      "manifest describes (a file, or the name of one that is installed).",
      "\n"
      "QUIETUS_MIRROR is the base of a mirror, https:// or file://.\n"
-     "Exit codes: 0 it runs there; 125 it does not, and the error says why.\n"},
+     "Exit codes: 0 it runs there; 125 it does not, and the error says why; 2 wrong\n"
+     "usage, or a manifest that is not right.\n"},
     {Verb::cache, "cache", 1, 1, "list|verify|prune [OPTIONS]",
      "Show the tools that were downloaded, check them, or remove what is damaged,\n"
      "half or unverified.",

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "cli/in_sandbox.hpp"
 #include "cli/interruptible.hpp"
@@ -26,10 +27,14 @@ constexpr int kExitDamaged = 1;
 constexpr auto kBarAfter = 1s;
 
 Expected<ToolManifest> read_manifest(const std::string& path) {
+  // Opening a pipe would wait for somebody who writes.
   std::error_code error;
-  std::ifstream file(path, std::ios::binary);
-  if (!file || fs::file_size(path, error) > kMostManifest || error) {
-    return fail(ErrorKind::input, "cannot read the manifest '" + path + "'");
+  const bool is_file = fs::is_regular_file(path, error);
+  std::ifstream file;
+  if (is_file) file.open(path, std::ios::binary);
+  if (!is_file || !file || fs::file_size(path, error) > kMostManifest || error) {
+    return fail(ErrorKind::input, "cannot read the manifest '" + path + "'",
+                "name a file of at most " + decimal(kMostManifest >> 10) + " KiB");
   }
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   return parse_manifest(text, path);
@@ -98,6 +103,11 @@ json placed_json(const Placed& placed) {
             {"asked", placed.platform.asked}}}};
 }
 
+int refused(Screen& screen, const Error& error) {
+  (void)told(screen, error);
+  return kExitUsage;
+}
+
 int show(const CommandLine& line, Screen& screen, const Placed& placed) {
   if (placed.unverified) {
     screen.warn("no digest is known of what was downloaded: it is not verified");
@@ -118,18 +128,15 @@ int show(const CommandLine& line, Screen& screen, const Placed& placed) {
 }
 
 asio::awaitable<int> bootstrap(const CommandLine& line, const Services& services, Screen& screen,
-                               Sandbox& sandbox) {
+                               std::optional<ToolManifest> manifest, Sandbox& sandbox) {
   BootstrapOptions options = services.bootstrap;
   if (!line.directories.empty()) options.directories = line.directories;
   options.dry_run = line.dry_run;
   options.fetch.allow_unverified = line.allow_unverified;
-  const std::string what = line.words.front();
-  if (what == "supervisor") {
+  if (!manifest) {
     const auto placed = co_await supervisor_for_sandbox(sandbox, std::move(options));
     co_return placed ? show(line, screen, *placed) : told(screen, placed.error());
   }
-  const auto manifest = find_manifest(what, services);
-  if (!manifest) co_return told(screen, manifest.error());
   options.host_program = on_path(manifest->name);
   if (screen.has_status_line()) {
     const auto executor = co_await asio::this_coro::executor;
@@ -162,27 +169,28 @@ json entry_json(const CacheEntry& entry) {
 
 int list_entries(const std::string& cache, Screen& screen) {
   const auto entries = list_cache(cache);
+  if (screen.is_json()) {
+    json array = json::array();
+    for (const CacheEntry& entry : entries) array.push_back(entry_json(entry));
+    screen.json({{"cache", cache}, {"entries", array}});
+    return kExitSuccess;
+  }
   for (const CacheEntry& entry : entries) {
-    if (screen.is_json()) {
-      screen.json(entry_json(entry));
-      continue;
-    }
     screen.out(entry.tool + ' ' + entry.version + ' ' + entry.machine + "  " + decimal(entry.size) +
                " bytes" + (entry.verified ? "" : "  unverified") + "\n  " + entry.program + '\n');
   }
-  if (entries.empty() && !screen.is_json()) screen.out("nothing in " + cache + '\n');
+  if (entries.empty()) screen.out("nothing in " + cache + '\n');
   return kExitSuccess;
 }
 
 int verify_entries(const std::string& cache, Screen& screen) {
   const auto troubles = verify_cache(cache);
+  json array = json::array();
   for (const CacheTrouble& trouble : troubles) {
-    if (screen.is_json()) {
-      screen.json({{"path", trouble.path}, {"error", trouble.why}});
-    } else {
-      screen.out(trouble.path + ": " + trouble.why + '\n');
-    }
+    array.push_back({{"path", trouble.path}, {"error", trouble.why}});
+    if (!screen.is_json()) screen.out(trouble.path + ": " + trouble.why + '\n');
   }
+  if (screen.is_json()) screen.json({{"cache", cache}, {"damaged", array}});
   if (troubles.empty()) return kExitSuccess;
   screen.error("the cache is damaged; remove that with quietusctl cache prune");
   return kExitDamaged;
@@ -191,22 +199,37 @@ int verify_entries(const std::string& cache, Screen& screen) {
 }  // namespace
 
 int bootstrap_verb(const CommandLine& line, const Services& services, Screen& screen) {
-  Work work = [&](Sandbox& sandbox) { return bootstrap(line, services, screen, sandbox); };
+  // What was typed or written wrongly is found before a sandbox is touched.
+  if (const auto mirror = check_mirror(services.bootstrap.fetch.mirror); !mirror) {
+    return refused(screen, mirror.error());
+  }
+  std::optional<ToolManifest> manifest;
+  if (line.words.front() != "supervisor") {
+    auto found = find_manifest(line.words.front(), services);
+    if (!found) return refused(screen, found.error());
+    manifest = std::move(*found);
+  }
+  Work work = [&](Sandbox& sandbox) {
+    return bootstrap(line, services, screen, manifest, sandbox);
+  };
   return run_interruptible(screen, in_sandbox(services, screen, std::move(work)));
 }
 
 int cache_verb(const CommandLine& line, const Services& services, Screen& screen) {
   const std::string& cache = services.bootstrap.fetch.cache;
   if (cache.empty()) {
-    screen.error("there is no place for a cache: set XDG_CACHE_HOME or HOME");
-    return kExitFailed;
+    return told(screen, Error{ErrorKind::input, "there is no place for a cache",
+                              "set XDG_CACHE_HOME or HOME"});
   }
   if (line.words.front() == "list") return list_entries(cache, screen);
   if (line.words.front() == "verify") return verify_entries(cache, screen);
   const auto pruned = prune_cache(cache, line.all, line.dry_run);
   if (!pruned) return told(screen, pruned.error());
   if (screen.is_json()) {
-    screen.json({{"removed", pruned->removed}, {"bytes", pruned->bytes}});
+    screen.json({{"cache", cache},
+                 {"removed", pruned->removed},
+                 {"bytes", pruned->bytes},
+                 {"dry_run", line.dry_run}});
     return kExitSuccess;
   }
   for (const std::string& path : pruned->removed) screen.out(path + '\n');

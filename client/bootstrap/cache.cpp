@@ -22,6 +22,7 @@
 #include <set>
 #include <thread>
 
+#include "client/bootstrap/cache_path.hpp"
 #include "client/bootstrap/digest.hpp"
 #include "client/bootstrap/download.hpp"
 #include "client/bootstrap/unpack.hpp"
@@ -45,6 +46,7 @@ constexpr std::size_t kMostEntry = 16384;
 constexpr int kEntryVersion = 1;
 constexpr std::size_t kDigestInName = 16;
 constexpr std::size_t kElfBytes = std::size_t{64} << 20;
+constexpr const char* kElsewhere = "set XDG_CACHE_HOME to a directory that can be written";
 
 struct Places {
   explicit Places(const std::string& cache, const std::string& key)
@@ -70,11 +72,17 @@ Expected<void> make_directory(const fs::path& path) {
     if (fs::is_directory(parent, error)) continue;
     fs::create_directories(parent.parent_path(), error);
     if (mkdir(parent.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
-      return fail(ErrorKind::input, system_message("make", parent.string(), errno),
-                  "set XDG_CACHE_HOME to a directory that can be written");
+      return fail(ErrorKind::input, system_message("make", parent.string(), errno), kElsewhere);
     }
   }
   return {};
+}
+
+// open_file() of what we are to write, with what to do when that fails.
+Expected<UniqueFd> open_ours(const fs::path& path, int flags) {
+  auto fd = open_file(path.c_str(), flags | O_CREAT | O_NOFOLLOW, kFileMode);
+  if (!fd) return fail(fd.error().kind, fd.error().message, kElsewhere);
+  return fd;
 }
 
 // --- the lock -----------------------------------------------------------------------------------
@@ -84,7 +92,7 @@ class Lock {
   // None: somebody else holds it.
   static Expected<std::optional<Lock>> attempt(const fs::path& path) {
     for (;;) {
-      auto fd = open_file(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW, kFileMode);
+      auto fd = open_ours(path, O_RDWR);
       if (!fd) return fail(fd.error());
       if (flock(fd->get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno == EINTR) continue;
@@ -215,6 +223,8 @@ class Fetch {
     if (options_.cache.empty()) {
       return fail(ErrorKind::input, "there is no place for a cache", "set XDG_CACHE_HOME or HOME");
     }
+    const auto mirror = check_mirror(options_.mirror);
+    if (!mirror) return fail(mirror.error());
     if (target_.sha256.empty() && !options_.allow_unverified) {
       return fail(ErrorKind::input,
                   "no digest of " + what() + " for " + target_.machine + " is known",
@@ -286,13 +296,13 @@ class Fetch {
     fs::remove_all(staged, ignored);
     // Without a digest nobody could tell whether the halves belong together.
     const int fresh = target_.sha256.empty() ? O_TRUNC : 0;
-    const auto file = open_file(archive.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | fresh, kFileMode);
+    const auto file = open_ours(archive, O_RDWR | fresh);
     if (!file) return fail(file.error());
     const auto received = get_archive(file->get(), archive);
     if (!received) return fail(received.error());
 
     if (mkdir(staged.c_str(), kDirectoryMode) != 0) {
-      return fail(ErrorKind::input, system_message("make", staged.string(), errno));
+      return fail(ErrorKind::input, system_message("make", staged.string(), errno), kElsewhere);
     }
     const fs::path program = staged / manifest_.name;
     const auto extracted = extract(archive, program);
@@ -346,8 +356,7 @@ class Fetch {
       if (rename(archive.c_str(), program.c_str()) == 0) return {};
       return fail(ErrorKind::input, system_message("rename", archive.string(), errno));
     }
-    const auto file =
-        open_file(program.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kFileMode);
+    const auto file = open_ours(program, O_WRONLY | O_EXCL);
     if (!file) return fail(file.error());
     const auto unpacked = unpack_member(archive.string(), target_.member, file->get(),
                                         options_.most_unpacked, options_.cancelled);
@@ -385,7 +394,10 @@ class Fetch {
       std::ofstream file(staged / "entry.json", std::ios::binary);
       file << entry_json(entry).dump(2, ' ', false, json::error_handler_t::replace) << '\n';
       file.close();
-      if (!file) return fail(ErrorKind::input, "cannot write " + staged.string() + "/entry.json");
+      if (!file) {
+        return fail(ErrorKind::input, "cannot write '" + staged.string() + "/entry.json'",
+                    "make room, or " + std::string(kElsewhere));
+      }
     }
     // Only what is damaged, or of an older form, can stand there.
     const fs::path old = places_.partial / "old";
@@ -452,6 +464,11 @@ std::string cache_directory(std::string_view xdg_cache_home, std::string_view ho
   return {};
 }
 
+std::string path_in_cache(const ToolManifest& manifest, const ToolTarget& target,
+                          const std::string& cache) {
+  return (Places(cache, key_of(manifest, target)).entry / manifest.name).string();
+}
+
 Expected<Fetched> fetch_tool(const ToolManifest& manifest, const ToolTarget& target,
                              const FetchOptions& options) {
   return Fetch(manifest, target, options).run();
@@ -476,7 +493,13 @@ std::vector<CacheEntry> list_cache(const std::string& cache) {
 
 std::vector<CacheTrouble> verify_cache(const std::string& cache) {
   std::vector<CacheTrouble> troubles;
-  for (const fs::path& directory : children(fs::path(cache) / "tools")) {
+  const fs::path tools = fs::path(cache) / "tools";
+  std::error_code error;
+  const fs::directory_iterator readable(tools, error);
+  if (error && error != std::errc::no_such_file_or_directory) {
+    troubles.push_back({tools.string(), "it cannot be read: " + error.message()});
+  }
+  for (const fs::path& directory : children(tools)) {
     const auto entry = read_entry(directory);
     const std::string why = entry ? what_is_wrong(*entry) : "it has no record that can be read";
     if (!why.empty()) troubles.push_back({directory.string(), why});

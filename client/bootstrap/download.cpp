@@ -11,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "client/bootstrap/words.hpp"
 #include "client/src/descriptor.hpp"
 
 namespace quietus {
@@ -33,7 +34,7 @@ struct CurlDeleter {
 };
 using Curl = std::unique_ptr<CURL, CurlDeleter>;
 
-enum class Trouble { none, disk, too_large };
+enum class Trouble { none, disk, too_large, stalled };
 
 // What libcurl's callbacks see of one attempt.
 struct Attempt {
@@ -48,6 +49,7 @@ struct Attempt {
   Trouble trouble = Trouble::none;
   int error = 0;
   SteadyTime last_told = {};
+  SteadyTime last_byte = {};
 };
 
 // An answer that is no part of the file (an error page) is read and dropped.
@@ -69,6 +71,7 @@ void decide(Attempt& attempt) {
 
 std::size_t take_bytes(char* data, std::size_t, std::size_t size, void* context) {
   Attempt& attempt = *static_cast<Attempt*>(context);
+  attempt.last_byte = std::chrono::steady_clock::now();
   if (!attempt.decided) decide(attempt);
   if (attempt.trouble != Trouble::none) return 0;
   if (!attempt.wanted) return size;
@@ -97,6 +100,14 @@ int watch(void* context, curl_off_t total, curl_off_t now, curl_off_t, curl_off_
   const FetchOptions& options = *attempt.options;
   if (options.cancelled && options.cancelled()) return 1;
   const SteadyTime moment = std::chrono::steady_clock::now();
+  // libcurl's own bound is one of a mean over some seconds. Connecting has another one.
+  curl_off_t connected = 0;
+  curl_easy_getinfo(attempt.curl, CURLINFO_CONNECT_TIME_T, &connected);
+  if (connected == 0) attempt.last_byte = moment;
+  if (moment - attempt.last_byte > options.stall) {
+    attempt.trouble = Trouble::stalled;
+    return 1;
+  }
   if (options.on_progress && attempt.wanted && moment - attempt.last_told > 100ms) {
     attempt.last_told = moment;
     FetchProgress progress{.received = attempt.have};
@@ -162,8 +173,6 @@ void configure(CURL* curl, const std::string& url, Attempt& attempt, char* messa
   set(CURLOPT_FOLLOWLOCATION, 1L);
   set(CURLOPT_MAXREDIRS, kMostRedirects);
   set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-  set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall.count()));
   set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
   if (!options.netrc.empty()) set(CURLOPT_NETRC_FILE, options.netrc.c_str());
   if (!options.ca_bundle.empty()) set(CURLOPT_CAINFO, options.ca_bundle.c_str());
@@ -174,9 +183,18 @@ void configure(CURL* curl, const std::string& url, Attempt& attempt, char* messa
   set(CURLOPT_NOPROGRESS, 0L);
 }
 
-tl::unexpected<Error> gave_up(const std::string& url, const std::string& why) {
-  return fail(ErrorKind::transport, "cannot download " + shown_url(url) + ": " + why,
-              "look at the network and the proxy (https_proxy), or set QUIETUS_MIRROR to a mirror");
+bool is_distrust(CURLcode code) {
+  return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
+         code == CURLE_SSL_ISSUER_ERROR;
+}
+
+tl::unexpected<Error> gave_up(const std::string& url, const std::string& why,
+                              CURLcode result = CURLE_OK) {
+  const char* advice =
+      "look at the network and the proxy (https_proxy), or set QUIETUS_MIRROR to a mirror";
+  if (is_distrust(result)) advice = "set CURL_CA_BUNDLE to a file with the certificates to trust";
+  if (url.starts_with("file:")) advice = "put it there, or look at QUIETUS_MIRROR or the manifest";
+  return fail(ErrorKind::transport, "cannot download " + shown_url(url) + ": " + why, advice);
 }
 
 Expected<void> rewind_to(int fd, std::uint64_t size, const std::string& url) {
@@ -216,6 +234,8 @@ Expected<std::uint64_t> download(const std::string& url, int fd, const FetchOpti
     attempt.decided = false;
     attempt.wanted = false;
     attempt.received = 0;
+    attempt.trouble = Trouble::none;
+    attempt.last_byte = std::chrono::steady_clock::now();
     configure(curl.get(), url, attempt, message);
     const std::string range = std::to_string(attempt.have) + "-";
     if (attempt.have > 0) (void)curl_easy_setopt(curl.get(), CURLOPT_RANGE, range.c_str());
@@ -240,9 +260,11 @@ Expected<std::uint64_t> download(const std::string& url, int fd, const FetchOpti
       if (!attempt.decided) decide(attempt);
       return received;
     }
-    if (result == CURLE_ABORTED_BY_CALLBACK) break;
-    why = answered ? "the server says " + std::to_string(code)
-                   : std::string(*message != 0 ? message : curl_easy_strerror(result));
+    const bool stalled = attempt.trouble == Trouble::stalled;
+    if (result == CURLE_ABORTED_BY_CALLBACK && !stalled) break;
+    why = stalled    ? "no byte came for " + std::to_string(options.stall.count()) + " s"
+          : answered ? "the server says " + std::to_string(code)
+                     : std::string(*message != 0 ? message : curl_easy_strerror(result));
     if (answered && code == kNotSatisfiable && attempt.have > 0) {
       // What we have is no beginning of what is there now.
       attempt.have = 0;
@@ -251,7 +273,9 @@ Expected<std::uint64_t> download(const std::string& url, int fd, const FetchOpti
       ++failures;
       continue;
     }
-    if (answered ? !is_for_a_moment(code) : !is_broken_transfer(result)) return gave_up(url, why);
+    if (answered ? !is_for_a_moment(code) : !stalled && !is_broken_transfer(result)) {
+      return gave_up(url, why, result);
+    }
     // As long as each attempt brings something, there is no reason to give up.
     const bool progress = attempt.received > 0;
     failures = progress ? 1 : failures + 1;
@@ -265,6 +289,13 @@ Expected<std::uint64_t> download(const std::string& url, int fd, const FetchOpti
     return fail(ErrorKind::cancelled, "the download of " + shown_url(url) + " was cancelled");
   }
   return gave_up(url, why + " (" + std::to_string(options.attempts) + " attempts)");
+}
+
+Expected<void> check_mirror(std::string_view mirror) {
+  if (mirror.empty() || is_url(mirror)) return {};
+  return fail(ErrorKind::input,
+              "QUIETUS_MIRROR must start with https://, http:// or file:///, not '" +
+                  shown_url(shown_text(mirror)) + "'");
 }
 
 std::string mirrored(const std::string& url, const std::string& mirror) {

@@ -99,8 +99,7 @@ class Reader {
     if (!into.library_version.empty() && !compare_versions(into.library_version, "0")) {
       return wrong(table.source(), "'library_version' must be a version (2.17)");
     }
-    if (!into.url.starts_with("https://") && !into.url.starts_with("http://") &&
-        !into.url.starts_with("file:///")) {
+    if (!is_url(into.url)) {
       return wrong(table.source(), "'url' must start with https://, http:// or file:///");
     }
     if (!into.sha256.empty() && !is_sha256(into.sha256)) {

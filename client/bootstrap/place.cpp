@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "client/bootstrap/cache_path.hpp"
 #include "client/bootstrap/digest.hpp"
 #include "client/bootstrap/scripts.hpp"
 #include "client/bootstrap/words.hpp"
@@ -41,6 +42,27 @@ std::string folder_of(const std::string& digest) { return digest.substr(0, kShor
 std::string path_without_shell(const std::string& directory, const LocalProgram& program) {
   return (directory == "/" ? "" : directory) + '/' + program.name + '-' + folder_of(program.sha256);
 }
+
+// Where something was refused, and why; each reason is told once.
+class Refusals {
+ public:
+  void add(std::string where, const std::string& why) {
+    for (auto& [known, places] : reasons_) {
+      if (known != why) continue;
+      places.push_back(std::move(where));
+      return;
+    }
+    reasons_.emplace_back(why, std::vector<std::string>{std::move(where)});
+  }
+  [[nodiscard]] std::string text() const {
+    std::vector<std::string> parts;
+    for (const auto& [why, places] : reasons_) parts.push_back(joined(places, ", ") + ": " + why);
+    return joined(parts, "; ");
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons_;
+};
 
 struct Survey {
   bool has_shell = false;
@@ -228,7 +250,7 @@ class Bootstrap {
     const std::string here = host_machine();
     std::ranges::stable_partition(builds,
                                   [&](const LocalProgram& build) { return build.machine == here; });
-    std::vector<std::string> tried;
+    Refusals tried;
     for (const bool may_send : {false, true}) {
       if (may_send && options_.dry_run) break;
       for (const std::string& directory : directories) {
@@ -239,7 +261,7 @@ class Bootstrap {
             const auto sent = co_await sandbox_.upload(build.path, path, transfer);
             if (!sent && is_final(sent.error())) co_return fail(sent.error());
             if (!sent) {
-              tried.push_back(directory + ": " + sent.error().message);
+              tried.add(directory, sent.error().message);
               break;  // the other builds would fare alike
             }
           }
@@ -252,7 +274,7 @@ class Bootstrap {
           }
           if (is_final(platform.error())) co_return fail(platform.error());
           if (may_send) {
-            tried.push_back(path + " (" + build.machine + "): " + platform.error().message);
+            tried.add(path + " (" + build.machine + ")", platform.error().message);
           }
         }
       }
@@ -265,7 +287,7 @@ class Bootstrap {
                      "repeat it without --dry-run");
     }
     co_return fail(ErrorKind::sandbox,
-                   "no program of ours runs in '" + sandbox_.name() + "': " + joined(tried, "; "),
+                   "no program of ours runs in '" + sandbox_.name() + "': " + tried.text(),
                    "name a directory that can be written and runs programs, or mount the "
                    "supervisor into the sandbox");
   }
@@ -405,9 +427,12 @@ class Bootstrap {
                             const Asked& asked) const {
     const SandboxDirectory* const directory = asked.platform.usable(0);
     if (directory == nullptr) return no_directory(asked.platform, 0);
-    const std::string path = asked.has_shell
-                                 ? base_of(asked, directory->path) + "/DIGEST/" + manifest.name
-                                 : asked.directory + '/' + manifest.name + "-DIGEST";
+    std::string path = asked.has_shell
+                           ? base_of(asked, directory->path) + "/DIGEST/" + manifest.name
+                           : asked.directory + '/' + manifest.name + "-DIGEST";
+    if (sandbox_.traits().shares_files) {
+      path = path_in_cache(manifest, target, options_.fetch.cache);
+    }
     return Placed{.path = path,
                   .platform = asked.platform,
                   .local = target.url,
@@ -431,7 +456,13 @@ class Bootstrap {
 
   asio::awaitable<Expected<Placed>> place(LocalProgram program, Asked asked) {
     // A path means the same file here and there.
-    if (sandbox_.traits().shares_files && !options_.dry_run) {
+    if (sandbox_.traits().shares_files) {
+      if (options_.dry_run) {
+        Placed placed = started(program, asked);
+        placed.path = program.path;
+        placed.how = "dry run";
+        co_return placed;
+      }
       const auto runs = co_await run_check(program, program.path);
       if (runs) {
         Placed placed = started(program, asked);

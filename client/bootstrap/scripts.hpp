@@ -50,7 +50,11 @@ n='
 for d; do
   b=${d%/}/quietus-$u
   made=
-  [ -d "$b" ] || { mkdir -p -- "$b" 2>/dev/null && made=yes; }
+  if [ ! -d "$b" ]; then
+    top=$b  # of what is made
+    while a=${top%/*} && [ -n "$a" ] && [ ! -d "$a" ]; do top=$a; done
+    mkdir -p -- "$b" 2>/dev/null && made=$b
+  fi
   w=no x=unknown k=-
   if [ ! -L "$b" ] && [ -d "$b" ] && [ -O "$b" ]; then
     f=$b/.try-$t
@@ -75,8 +79,11 @@ for d; do
   say directory "$w" "$x" "$k" "$d"
   fits=
   case $k in ''|*[!0-9]*) ;; *) if [ "$x" = yes ] && [ "$k" -ge "$need" ]; then fits=yes; fi ;; esac
-  # Only what is empty goes.
-  [ -z "$made" ] || [ "$keep$fits" = keepyes ] || rmdir -- "$b" 2>/dev/null
+  # Only what is empty, and was made here, goes.
+  [ "$keep$fits" != keepyes ] || made=
+  while [ -n "$made" ] && rmdir -- "$made" 2>/dev/null && [ "$made" != "$top" ]; do
+    made=${made%/*}
+  done
   [ -z "$fits" ] || break
 done
 say end

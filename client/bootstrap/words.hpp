@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,14 @@ inline std::string joined(const std::vector<std::string>& words, std::string_vie
     text += word;
   }
   return text;
+}
+
+// What we download from; "file://host/" would be somebody else's file.
+inline bool is_url(std::string_view text) {
+  for (const std::string_view scheme : {"https://", "http://", "file:///"}) {
+    if (text.starts_with(scheme)) return text.size() > scheme.size() || scheme == "file:///";
+  }
+  return false;
 }
 
 // The names that uname, Go and Debian have for the two that we build for become one.
