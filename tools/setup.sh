@@ -16,7 +16,7 @@ container=(podman runc busybox-static)
 bench=(python3 tini dumb-init catatonit coreutils bubblewrap util-linux runit s6 strace
   libbenchmark-dev valgrind)
 tests=(pkgconf libgtest-dev libgmock-dev clang clang-format clang-tidy libclang-rt-dev shellcheck git
-  procps spin
+  procps spin openssl
   scdoc man-db zsh fish lintian debootstrap qemu-user-static
   make systemd openssh-server openssh-client slurmctld slurmd slurm-client munge
   g++-aarch64-linux-gnu musl-dev:arm64 qemu-system-arm cpio)

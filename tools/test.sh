@@ -53,6 +53,7 @@ client           | dev                                   | bash tests/client/run
 client-installed | dev:libquietus                        | bash tests/client/installed.sh
 cli              | dev                                   | $blackbox ^cli$
 matrix           | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus bash tests/matrix/run.sh build/dev/matrix_tests
+bootstrap        | dev musl musl-aarch64                 | $blackbox ^bootstrap$ && grep "^# " build/dev/Testing/Temporary/LastTest.log
 storms           | dev                                   | ctest --preset dev -L ^storm$
 bench            | musl bench dev:quietusctl             | bash tests/bench/run.sh
 fuzz             | fuzz                                  | bash fuzz/run.sh

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <regex>
+#include <set>
 
 #include "bootstrap/scene.hpp"
 #include "client/bootstrap/download.hpp"
@@ -189,6 +191,7 @@ TEST(Manifest, IsRefusedWithItsLine) {
       {"url =", "link =", "'link' is not a key"},
       {"https://h/", "ftp://h/", "'url' must start with"},
       {"https://h/", "file://h/", "'url' must start with"},
+      {"https://h/t.tar.gz", "https://", "'url' must start with"},
       {kDigest, kDigest.substr(1), "64 hexadecimal digits"},
       {kDigest, std::string(64, 'A'), "64 hexadecimal digits"},
       {"t/tool", "../tool", "'member' must be a path"},
@@ -352,6 +355,26 @@ TEST(Url, IsMirroredByItsHostAndShownWithoutItsPassword) {
   EXPECT_EQ(mirrored("file:///x", "http://m"), "file:///x");
   EXPECT_EQ(shown_url("https://u:p@h/x"), "https://h/x");
   EXPECT_EQ(shown_url("https://h/x@y"), "https://h/x@y");
+}
+
+// --- the page -----------------------------------------------------------------------------------
+
+TEST(Page, NamesTestsThatExist) {
+  std::set<std::string> names;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int suite = 0; suite < all.total_test_suite_count(); ++suite) {
+    const testing::TestSuite& one = *all.GetTestSuite(suite);
+    for (int at = 0; at < one.total_test_count(); ++at) {
+      names.insert(std::string(one.name()) + '.' + one.GetTestInfo(at)->name());
+    }
+  }
+  const std::string page = harness::read_file(BOOTSTRAP_SOURCES "/../../docs/bootstrap.md");
+  const std::regex named("`([A-Z][A-Za-z]+\\.[A-Z][A-Za-z0-9]+)`");
+  int found = 0;
+  for (std::sregex_iterator at(page.begin(), page.end(), named), end; at != end; ++at, ++found) {
+    EXPECT_EQ(names.count((*at)[1]), 1u) << (*at)[1];
+  }
+  EXPECT_GT(found, 20);
 }
 
 }  // namespace

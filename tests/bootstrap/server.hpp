@@ -45,7 +45,10 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
+  // A handler may be at work until the server has ended: what it refers to lives longer than that,
+  // and where it waits, it asks is_over() too.
   void on(const std::string& target, Handler handler);
+  [[nodiscard]] bool is_over() const { return over_; }
   // A handler that just serves.
   void serve(const std::string& target, std::string body);
   [[nodiscard]] std::string url(std::string_view path) const;
