@@ -252,6 +252,12 @@ def publish(data, options):
         document.write(data, ROOT / "docs")
 
 
+def leave(number, _):
+    """Not at once: what runs is ended first."""
+    say(f"bench: ended by {signal.Signals(number).name}")
+    sys.exit(128 + number)
+
+
 def main(words):
     options = parsed(words)
     if options.source:
@@ -259,7 +265,7 @@ def main(words):
         return 0
     subprocess.run(["bash", ROOT / "tools/setup.sh", "bench"], check=True)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(143))
+        signal.signal(number, leave)
     session = Session(options)
     try:
         session.measure(session.metrics)

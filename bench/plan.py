@@ -19,6 +19,7 @@ class Plan:
     rate_seconds: float
     sessions: dict  # concurrent sessions of quietusctl: rounds
     function_seconds: float  # for each pure function
+    variant_seconds: float  # after which no new round of a variant begins: the machine is slow
     patience: float  # seconds, in all, that are spent on waiting for a quiet machine
 
 
@@ -42,8 +43,9 @@ FULL = Plan(
     idle=(3, 8.0),
     crowd=1000,
     rate_seconds=1.0,
-    sessions={1: 3, 10: 3, 100: 3, 1000: 1},
-    function_seconds=0.2,
+    sessions={1: 3, 10: 3, 100: 2, 1000: 1},
+    function_seconds=0.05,
+    variant_seconds=30,
     patience=20,
 )
 
@@ -64,5 +66,6 @@ SHORT = dataclasses.replace(
     rate_seconds=0.4,
     sessions={1: 1, 10: 1},
     function_seconds=0.02,
+    variant_seconds=10,
     patience=0,
 )  # fmt: skip

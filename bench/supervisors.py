@@ -52,7 +52,11 @@ class Supervisors:
     def turns(self, metric, variant, takers, rounds):
         """(round, peer, its cell), the peers of a round in random order."""
         say(f"{metric} {variant}: {rounds} rounds, {len(takers)} peers")
+        until = time.monotonic() + self.plan.variant_seconds
         for round_ in range(rounds):
+            if time.monotonic() > until:
+                say(f"    no more than {round_} rounds: the machine is slow")
+                return
             self.rig.dice.shuffle(takers)
             for peer in takers:
                 cell = self.book.cell(metric, variant, peer.name)

@@ -170,7 +170,9 @@ void start_storm(long number, void (*be)(std::int64_t), double seconds) {
   for (long i = 0; i < number; i++) {
     if (fork() == 0) be(until);
   }
-  sleep_for(20'000'000);  // let it rage before anybody acts
+  // Let it rage before anybody acts: a busy machine may take its time to begin.
+  do sleep_for(20'000'000);
+  while (slots->forks == 0 && now() < until);
 }
 
 }  // namespace
