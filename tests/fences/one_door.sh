@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every system call of the in-sandbox half goes through Gate::perform. Looks at the objects of the
-# dev build: none may need anything of the C library that is not in the list, which holds functions
+# release build: none may need anything of the C library that is not in the list, which holds functions
 # that never enter the kernel. Only kernel/gate.cpp, the door, may need syscall.
 #
 #   one_door.sh [ROOT]
@@ -15,9 +15,9 @@ pure+='|_Zn[aw]m.*|_Zd[al]Pv.*|_ZSt[0-9]+__throw_.*|_ZNK?St7__cxx1112basic_strin
 declare -A extra=([kernel/gate.cpp]='syscall|__errno_location')
 
 cd "$root" || exit 1
-mapfile -t objects < <(find build/dev/program/CMakeFiles/quietus{_inside,}.dir -name '*.o' 2>/dev/null)
+mapfile -t objects < <(find build/release/program/CMakeFiles/quietus{_inside,}.dir -name '*.o' 2>/dev/null)
 if [ ${#objects[@]} = 0 ]; then
-  echo "one_door: build the dev preset first"
+  echo "one_door: build the release preset first"
   exit 1
 fi
 

@@ -82,7 +82,7 @@ truncate -s +1 "$scratch/sizes/build/musl/quietus"
 notices 'one byte over the budget' 'musl: over its budget' fence size "$scratch/sizes"
 
 holds one_door fence one_door "$root"
-objects=build/dev/program/CMakeFiles/quietus_inside.dir/__/supervisor
+objects=build/release/program/CMakeFiles/quietus_inside.dir/__/supervisor
 mkdir -p "$scratch/door/$objects"
 compile '#include <signal.h>\nint f() { return ::kill(1, 0); }' -c -o "$scratch/door/$objects/planted.cpp.o"
 notices 'a system call beside the door' 'supervisor/planted.cpp: needs kill' fence one_door "$scratch/door"
