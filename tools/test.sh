@@ -54,6 +54,7 @@ client-installed | dev:libquietus                        | bash tests/client/ins
 cli              | dev                                   | $blackbox ^cli$
 matrix           | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus bash tests/matrix/run.sh build/dev/matrix_tests
 bootstrap        | dev musl musl-aarch64                 | $blackbox ^bootstrap$ && grep "^# " build/dev/Testing/Temporary/LastTest.log
+owned-gc &       | musl release:quietusctl               | bash tests/cli/owned_gc.sh build/release/quietusctl build/musl/quietus
 storms           | dev                                   | ctest --preset dev -L ^storm$
 bench            | musl bench dev:quietusctl             | bash tests/bench/run.sh
 fuzz             | fuzz                                  | bash fuzz/run.sh
