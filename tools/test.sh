@@ -42,25 +42,24 @@ tidy             | release:quietus                       | bash tools/tidy.sh
 sandboxes &      | musl                                  | bash tests/lib/run.sh
 scenarios        | dev                                   | $blackbox ^blackbox$
 scenarios-musl   | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^blackbox$
-bootstrap &      | dev musl musl-aarch64                 | build/dev/bootstrap_tests --gtest_output=$XML
+bootstrap &      | dev musl musl-aarch64                 | bash tests/lib/shares.sh 4 build/dev/bootstrap_tests
 scenarios-enosys | dev                                   | QUIETUS_WRAPPER="$deny ENOSYS $optional --" $blackbox ^blackbox$
 scenarios-eperm  | dev                                   | QUIETUS_WRAPPER="$deny EPERM $optional --" $blackbox ^blackbox$
 session          | dev                                   | $blackbox ^session$
 session-musl     | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^session$
 aarch64 &        | musl-aarch64                          | bash tests/aarch64/run.sh
 faults           | dev                                   | build/dev/faults
-client           | dev                                   | bash tests/client/run.sh 4 build/dev/client_tests
+client           | dev                                   | bash tests/lib/shares.sh 4 build/dev/client_tests
 client-installed | dev:libquietus                        | bash tests/client/installed.sh
 cli              | dev                                   | $blackbox ^cli$
 matrix           | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus bash tests/matrix/run.sh build/dev/matrix_tests
-bootstrap        | dev musl musl-aarch64                 | $blackbox ^bootstrap$ && grep "^# " build/dev/Testing/Temporary/LastTest.log
 owned-gc &       | musl release:quietusctl               | bash tests/cli/owned_gc.sh build/release/quietusctl build/musl/quietus
 storms           | dev                                   | ctest --preset dev -L ^storm$
 bench            | musl bench dev:quietusctl             | bash tests/bench/run.sh
 fuzz             | fuzz                                  | bash fuzz/run.sh
 unit-asan        | asan:unit_tests                       | build/asan/unit_tests --gtest_output=$XML
-client-asan      | asan:client_tests                     | bash tests/client/run.sh 4 build/asan/client_tests
-client-tsan      | tsan:client_tests                     | bash tests/client/run.sh 4 build/tsan/client_tests
+client-asan      | asan:client_tests                     | bash tests/lib/shares.sh 4 build/asan/client_tests
+client-tsan      | tsan:client_tests                     | bash tests/lib/shares.sh 4 build/tsan/client_tests
 '
 # Most of a black-box test is waiting for a bounded time, so that many run beside each other.
 export blackbox='ctest --test-dir build/dev --output-on-failure --no-tests=error -j 8 -L'

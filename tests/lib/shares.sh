@@ -2,7 +2,7 @@
 # Runs the tests of a GoogleTest program in shares beside each other, since most of a test is
 # waiting:
 #
-#   run.sh SHARES PROGRAM [OPTION...]
+#   shares.sh SHARES PROGRAM [OPTION...]
 #
 # With $XML (as GoogleTest's --gtest_output wants it) a record of each share is left there.
 set -uo pipefail
