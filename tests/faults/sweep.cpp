@@ -178,6 +178,10 @@ class Sweep {
     if (made.needs_shield && !harness::has_signal_scope()) missing = "Landlock's signal scope";
     const bool other_user = made.uid != 0 || made.options.worker.user;
     if (other_user && place_.user_namespace) missing = "root";
+    // In a chroot nobody gets one.
+    if (made.uid != 0 && made.options.isolate && !harness::has_user_namespaces()) {
+      missing = "a user namespace";
+    }
     if (missing.empty()) return true;
     std::printf("not here: %s (needs %s)\n", made.name.c_str(), missing.c_str());
     return false;
