@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Tries the README's two commands as a newcomer would: in a Debian 12 that holds nothing but what
+# Tries the README's commands as a newcomer would: in a Debian 12 that holds nothing but what
 # debootstrap's smallest variant installs, and a clean clone.
 #
-#   fresh.sh demo|test|both
+#   fresh.sh demo|test|bench|both
 #
 # Needs root, debootstrap and git. Everything is mounted in a namespace of its own and every process
 # lives in a PID namespace, so that nothing stays mounted or running, however this ends.
 set -euo pipefail
 
 case "${1-}" in
-  demo | test) commands=("$1") ;;
+  demo | test | bench) commands=("$1") ;;
   both) commands=(demo test) ;;
-  *) echo "usage: fresh.sh demo|test|both" >&2; exit 2 ;;
+  *) echo "usage: fresh.sh demo|test|bench|both" >&2; exit 2 ;;
 esac
 
 if [ -z "${FRESH_SCRATCH-}" ]; then
