@@ -2,16 +2,16 @@
 # Tries the README's commands as a newcomer would: in a Debian 12 that holds nothing but what
 # debootstrap's smallest variant installs, and a clean clone.
 #
-#   fresh.sh demo|test|bench|both
+#   fresh.sh demo|container|test|bench|both
 #
 # Needs root, debootstrap and git. Everything is mounted in a namespace of its own and every process
 # lives in a PID namespace, so that nothing stays mounted or running, however this ends.
 set -euo pipefail
 
 case "${1-}" in
-  demo | test | bench) commands=("$1") ;;
+  demo | container | test | bench) commands=("$1") ;;
   both) commands=(demo test) ;;
-  *) echo "usage: fresh.sh demo|test|bench|both" >&2; exit 2 ;;
+  *) echo "usage: fresh.sh demo|container|test|bench|both" >&2; exit 2 ;;
 esac
 
 if [ -z "${FRESH_SCRATCH-}" ]; then
@@ -42,6 +42,8 @@ for command in "${commands[@]}"; do
   grep -qF "$line" README.md || { echo "fresh.sh: the README does not say '$line'"; exit 1; }
   root=$FRESH_SCRATCH/$command
   cp -a "$debian" "$root"
+  # As on a machine: podman needs / to be a mount point. test.sh sees to it by itself.
+  [ "$command" != container ] || mount --bind "$root" "$root"
   mount -t proc proc "$root/proc"
   mount --rbind /sys "$root/sys"
   mount --rbind /dev "$root/dev"
