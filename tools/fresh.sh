@@ -35,6 +35,12 @@ debootstrap --variant=minbase bookworm "$debian" "${mirror:-http://deb.debian.or
 [ -z "$mirror" ] || echo "$sources" >"$debian/etc/apt/sources.list"
 apt-config dump | grep -E '^Acquire::https?::Proxy' >"$debian/etc/apt/apt.conf.d/90proxy" || true
 cp -L /etc/resolv.conf /etc/hosts "$debian/etc/"
+# Behind a proxy with a certificate of its own npm has to know it.
+certificates=()
+if [ -n "${NODE_EXTRA_CA_CERTS-}" ]; then
+  cp -L "$NODE_EXTRA_CA_CERTS" "$debian/etc/npm-certificates.pem"
+  certificates=(NODE_EXTRA_CA_CERTS=/etc/npm-certificates.pem)
+fi
 git clone -q . "$debian/root/quietus"
 
 for command in "${commands[@]}"; do
@@ -42,13 +48,17 @@ for command in "${commands[@]}"; do
   grep -qF "$line" README.md || { echo "fresh.sh: the README does not say '$line'"; exit 1; }
   root=$FRESH_SCRATCH/$command
   cp -a "$debian" "$root"
-  # As on a machine: podman needs / to be a mount point. test.sh sees to it by itself.
-  [ "$command" != container ] || mount --bind "$root" "$root"
   mount -t proc proc "$root/proc"
   mount --rbind /sys "$root/sys"
   mount --rbind /dev "$root/dev"
   echo "== fresh Debian $(cat "$root/etc/debian_version"): $line"
-  chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb \
+  enter=(chroot "$root")
+  # podman needs / to be what it is on a machine, the root of the mount namespace. test.sh sees to
+  # that by itself.
+  # shellcheck disable=SC2016  # for the shell inside
+  [ "$command" != container ] || enter=(unshare --mount sh -c '
+    cd "$0" && mount --rbind . . && cd "$0" && pivot_root . mnt && umount -l /mnt && exec "$@"' "$root")
+  "${enter[@]}" /usr/bin/env -i HOME=/root TERM=dumb "${certificates[@]}" \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     sh -c "cd /root/quietus && $line" </dev/null
 done

@@ -11,12 +11,15 @@ cd "$(dirname "$0")/.." || exit 1
 
 # In a plain chroot, / is no mount point, and then no test can have mounts of its own: the kernel
 # refuses to make / private. So the run gets a namespace in which / is one. It is bound below /proc,
-# the one place that surely is a mount, whose propagation we may change and nobody outside sees.
+# the one place that surely is a mount, whose propagation we may change and nobody outside sees; then
+# it becomes the namespace's root.
 if [ "$(id -u)" = 0 ] && ! awk '$5 == "/" {found = 1} END {exit !found}' /proc/self/mountinfo; then
+  bash tools/setup.sh test || exit 1
   # shellcheck disable=SC2016  # $PWD and $@ are for the inner shell
   exec unshare --mount --propagation unchanged bash -c '
     mount --make-rprivate /proc && mount --rbind / /proc/fs && mount --make-rprivate /proc/fs &&
-      exec chroot /proc/fs bash "$PWD/tools/test.sh" "$@"' test.sh "$@"
+      exec chroot /proc/fs sh -c "cd \"\$0\" && exec python3 tests/lib/own_root.py \"\$@\"" \
+        "$PWD" bash tools/test.sh "$@"' test.sh "$@"
 fi
 
 # One line a suite: name | presets that it needs (PRESET:TARGET: only this of it) | command.

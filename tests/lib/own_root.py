@@ -12,6 +12,8 @@ import sys
 
 CLONE_NEWNS = 0x20000
 MS_MOVE = 0x2000
+MS_REC = 0x4000
+MS_PRIVATE = 0x40000
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -26,6 +28,8 @@ folder = os.getcwd()
 root = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
 call("setns", os.open("/proc/self/ns/mnt", os.O_RDONLY), CLONE_NEWNS)
 if not os.path.samestat(os.fstat(root), os.stat("/")):
+    # Or others, the real machine among them, would get what is mounted here.
+    call("mount", None, b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
     os.fchdir(root)
     call("mount", b".", b"/", None, ctypes.c_ulong(MS_MOVE), None)
     os.chroot(".")
