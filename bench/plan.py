@@ -45,7 +45,7 @@ FULL = Plan(
     rate_seconds=1.0,
     sessions={1: 3, 10: 3, 100: 2, 1000: 1},
     function_seconds=0.05,
-    variant_seconds=30,
+    variant_seconds=20,
     patience=20,
 )
 

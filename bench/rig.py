@@ -26,7 +26,9 @@ def say(text):
 
 def container():
     """Words that run a command in a PID namespace that ends with us; none where not allowed."""
-    words = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    # Only /proc gets another propagation: in a chroot / is no mount point, and has none to change.
+    words = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+             "--propagation", "unchanged"]  # fmt: skip
     if os.geteuid() != 0:
         words[1:1] = ["--map-root-user"]
     try:
