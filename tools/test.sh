@@ -27,7 +27,7 @@ fi
 # in GoogleTest's record at $XML; one that says nothing is a single test, judged by its exit code.
 # Lines of a suite that begin with "# " are told below its count: figures that a reader must see.
 # A suite that mostly waits, or keeps one core busy, has a & behind its name: it runs beside those
-# that follow, at most two at a time.
+# that follow, at most two at a time, and may build what nobody else needs.
 # shellcheck disable=SC2016  # variables are for the shell that runs the command
 suites='
 format           |                                       | bash tools/format.sh --check
@@ -43,14 +43,17 @@ unit             | dev                                   | build/dev/unit_tests 
 adapters &       | dev                                   | build/dev/adapter_tests --gtest_output=$XML
 tidy             | release:quietus                       | bash tools/tidy.sh
 sandboxes &      | musl                                  | bash tests/lib/run.sh
+asan &           |                                       | build asan && build/asan/unit_tests --gtest_output=${XML}unit.xml && bash tests/lib/shares.sh 4 build/asan/client_tests
 scenarios        | dev                                   | $blackbox ^blackbox$
 scenarios-musl   | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^blackbox$
 bootstrap &      | dev musl musl-aarch64                 | bash tests/lib/shares.sh 4 build/dev/bootstrap_tests
+fuzz &           |                                       | build fuzz && bash fuzz/run.sh
 scenarios-enosys | dev                                   | QUIETUS_WRAPPER="$deny ENOSYS $optional --" $blackbox ^blackbox$
 scenarios-eperm  | dev                                   | QUIETUS_WRAPPER="$deny EPERM $optional --" $blackbox ^blackbox$
 session          | dev                                   | $blackbox ^session$
 session-musl     | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus $blackbox ^session$
 aarch64 &        | musl-aarch64                          | bash tests/aarch64/run.sh
+tsan &           |                                       | build tsan && bash tests/lib/shares.sh 4 build/tsan/client_tests
 faults           | dev                                   | build/dev/faults
 client           | dev                                   | bash tests/lib/shares.sh 4 build/dev/client_tests
 client-installed | dev:libquietus                        | bash tests/client/installed.sh
@@ -59,10 +62,6 @@ matrix           | dev musl                              | QUIETUS_BINARY=$PWD/b
 owned-gc &       | musl release:quietusctl               | bash tests/cli/owned_gc.sh build/release/quietusctl build/musl/quietus
 storms           | dev                                   | ctest --preset dev -L ^storm$
 bench            | musl bench dev:quietusctl             | bash tests/bench/run.sh
-fuzz             | fuzz                                  | bash fuzz/run.sh
-unit-asan        | asan:unit_tests                       | build/asan/unit_tests --gtest_output=$XML
-client-asan      | asan:client_tests                     | bash tests/lib/shares.sh 4 build/asan/client_tests
-client-tsan      | tsan:client_tests                     | bash tests/lib/shares.sh 4 build/tsan/client_tests
 '
 # Most of a black-box test is waiting for a bounded time, so that many run beside each other.
 export blackbox='ctest --test-dir build/dev --output-on-failure --no-tests=error -j 8 -L'
@@ -71,8 +70,8 @@ export deny="$PWD/build/dev/tests/deny/deny --errno"
 export optional=pidfd_open,pidfd_send_signal,pidfd_getfd,clone3,close_range,openat2,memfd_create
 optional+=,inotify_init1,landlock_create_ruleset,landlock_restrict_self,prctl:set_mm
 
-# A suite that hangs is a failed suite. The slowest takes a third of this.
-suite_limit=600
+# A suite that hangs is a failed suite. The slowest takes half of this.
+suite_limit=900
 logs=$PWD/build/test-logs
 passed=0 failed=0
 declare -A running  # by suite: the shell that runs it
@@ -108,11 +107,11 @@ count_suite() {  # NAME EXIT_CODE
   [ "$suite_failed" = 0 ] && { [ "$2" != 0 ] || [ "$suite_passed" = 0 ]; } && suite_failed=1
 }
 
-start_suite() {  # NAME COMMAND
+start_suite() {  # NAME COMMAND [WRAPPER...]
   rm -rf "${logs:?}/$1" "$logs/$1.end"
   {
     began=$SECONDS code=0
-    XML=xml:$logs/$1/ timeout --kill-after=10 $suite_limit bash -c "$2" &
+    XML=xml:$logs/$1/ "${@:3}" timeout --kill-after=10 $suite_limit bash -c "$2" &
     # timeout leads a process group of its own, so an interrupted run has to pass the signal on.
     trap 'kill $!' INT TERM
     wait $! || code=$?
@@ -135,17 +134,19 @@ end_suite() {  # NAME
   passed=$((passed + suite_passed)) failed=$((failed + suite_failed))
 }
 
+build() {  # PRESET [TARGET...]
+  cmake --preset "$1" -DQUIETUS_WERROR=ON && cmake --build --preset "$1" ${2:+--target "${@:2}"}
+}
+export -f build
+
 # Builds a preset once. A failure counts as one failed test, and suites that need it do not run.
 declare -A built
 build_preset() {  # PRESET[:TARGET]
-  local began=$SECONDS log=$logs/build-${1%%:*}.log
+  local began=$SECONDS log=$logs/build-${1%%:*}.log words
   if [ -z "${built[$1]-}" ]; then
     built[$1]=yes
-    local preset=${1%%:*} target=()
-    [[ $1 != *:* ]] || target=(--target "${1#*:}")
-    { cmake --preset "$preset" -DQUIETUS_WERROR=ON &&
-      cmake --build --preset "$preset" "${target[@]}"; } \
-      </dev/null >"$log" 2>&1 || built[$1]=no
+    IFS=: read -ra words <<<"$1"
+    build "${words[@]}" </dev/null >"$log" 2>&1 || built[$1]=no
     if [ "${built[$1]}" = yes ]; then
       note "build $1 ($((SECONDS - began)) s)"
     else
@@ -175,9 +176,13 @@ while IFS='|' read -r name presets command; do
   if [ $ready = no ]; then
     note "$name: not run"
   else
-    while [ -n "$beside" ] && [ "$(jobs -pr | wc -l)" -ge 2 ]; do wait -n; done
-    start_suite "$name" "$command"
-    [ -n "$beside" ] || end_suite "$name"
+    if [ -n "$beside" ]; then
+      while [ "$(jobs -pr | wc -l)" -ge 2 ]; do wait -n; done
+      start_suite "$name" "$command" nice
+    else
+      start_suite "$name" "$command"
+      end_suite "$name"
+    fi
   fi
 done <<<"$suites"
 for name in "${!running[@]}"; do end_suite "$name"; done
