@@ -58,10 +58,10 @@ faults           | dev                                   | build/dev/faults
 client           | dev                                   | bash tests/lib/shares.sh 4 build/dev/client_tests
 client-installed | dev:libquietus                        | bash tests/client/installed.sh
 cli              | dev                                   | $blackbox ^cli$
+bench &          | dev musl                              | build bench && bash tests/bench/run.sh
 matrix           | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus bash tests/matrix/run.sh build/dev/matrix_tests
 owned-gc &       | musl release:quietusctl               | bash tests/cli/owned_gc.sh build/release/quietusctl build/musl/quietus
 storms           | dev                                   | ctest --preset dev -L ^storm$
-bench            | musl bench dev:quietusctl             | bash tests/bench/run.sh
 '
 # Most of a black-box test is waiting for a bounded time, so that many run beside each other.
 export blackbox='ctest --test-dir build/dev --output-on-failure --no-tests=error -j 8 -L'

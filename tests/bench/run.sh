@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The benchmarks: the tests of their pure parts, what they must notice, and the short form with its
-# gate. Needs the presets musl and bench, and a quietusctl in the preset dev. Ends with the count.
+# gate. Needs the presets musl, bench and dev. Ends with the count.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
