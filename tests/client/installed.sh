@@ -10,37 +10,7 @@ ok() { echo "ok      $1"; passed=$((passed + 1)); }
 
 cmake --install "$root/build/dev" --component controller --prefix "$scratch/prefix" >/dev/null
 cd "$scratch"
-cat >main.cpp <<'END'
-#include <quietus/quietus.hpp>
-
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
-#include <asio/io_context.hpp>
-#include <iostream>
-
-asio::awaitable<void> greet() {
-  quietus::TransportOptions options;
-  auto opened = co_await quietus::open_sandbox("local", "", options);
-  if (!opened) co_return;
-  quietus::ExecRequest request;
-  request.shell = "echo hello from inside";
-  const quietus::ExecResult result = co_await opened->sandbox->exec(std::move(request));
-  std::cout << result.out;
-}
-
-int main() {
-  asio::io_context loop;
-  asio::co_spawn(loop, greet(), asio::detached);
-  loop.run();
-}
-END
-cat >CMakeLists.txt <<'END'
-cmake_minimum_required(VERSION 3.25)
-project(user LANGUAGES CXX)
-find_package(quietus 0.1 REQUIRED)
-add_executable(user main.cpp)
-target_link_libraries(user PRIVATE quietus::quietus)
-END
+cp "$root"/examples/run_command/* .
 cmake -S . -B build -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" >/dev/null
 cmake --build build >/dev/null
 [ "$(build/user)" = 'hello from inside' ]
