@@ -43,7 +43,12 @@ Error spawn_error(const HostCommand& command, int error) {
   if (!command.cwd.empty() && access(command.cwd.c_str(), X_OK) != 0) {
     return {ErrorKind::input, system_message("start in", command.cwd, errno), {}};
   }
+  if (error == ECANCELED) return {ErrorKind::cancelled, "'" + program + "' was cancelled", {}};
   Error result{ErrorKind::transport, system_message("start", program, error), {}};
+  if (error == ETIMEDOUT) {
+    return {ErrorKind::timeout, "'" + program + "' did not start in time",
+            "give it a longer deadline"};
+  }
   if (error == ENOENT) result.advice = "install it, or say where it is";
   if (error == EAGAIN) result.advice = "raise the limit of processes (ulimit -u)";
   if (error == E2BIG) result.advice = "pass long values in a file";
@@ -54,7 +59,7 @@ Error spawn_error(const HostCommand& command, int error) {
 }  // namespace
 
 asio::awaitable<tl::expected<Child, Child::SpawnError>> Child::spawn(HostCommand command,
-                                                                     Streams streams) {
+                                                                     Streams streams, Until until) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   StartRequest request{.argv = command.argv,
                        .environment = merged_environment(command.environment),
@@ -62,7 +67,7 @@ asio::awaitable<tl::expected<Child, Child::SpawnError>> Child::spawn(HostCommand
                        .in = std::move(streams.in),
                        .out = std::move(streams.out),
                        .err = std::move(streams.err)};
-  const Started started = co_await start_process(std::move(request));
+  const Started started = co_await start_process(std::move(request), until);
   if (started.error != 0) {
     SpawnError error{started.error, spawn_error(command, started.error)};
     co_return tl::unexpected(std::move(error));
@@ -105,7 +110,7 @@ asio::awaitable<void> Child::ended() {
 }
 
 void Child::signal_group(int signal) const {
-  if (pid_.get() != 0) ::kill(-pid_.get(), signal);
+  if (pid_.get() != 0 && is_held(pid_.get())) ::kill(-pid_.get(), signal);
 }
 
 ExitStatus Child::collect() {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "client/src/descriptor.hpp"
+#include "client/src/task.hpp"
 #include "quietus/error.hpp"
 #include "quietus/transport.hpp"
 
@@ -35,7 +36,7 @@ class Child {
     Error error;
   };
   static asio::awaitable<tl::expected<Child, SpawnError>> spawn(HostCommand command,
-                                                                Streams streams);
+                                                                Streams streams, Until until);
 
   Child(Child&&) noexcept = default;
   Child& operator=(Child&&) = delete;

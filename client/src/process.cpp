@@ -242,7 +242,7 @@ asio::awaitable<ProcessEnd> run_here(ProcessRequest given) {
     co_return end;
   }
   const auto request = std::make_shared<const ProcessRequest>(std::move(given));
-  auto spawning = Child::spawn(request->command, std::move(plumbing->inside));
+  auto spawning = Child::spawn(request->command, std::move(plumbing->inside), request->deadline);
   auto spawned = co_await std::move(spawning);
   if (!spawned) {
     end.spawn_error = spawned.error().code;

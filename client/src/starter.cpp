@@ -9,6 +9,7 @@
 
 #include <asio/experimental/as_tuple.hpp>
 #include <asio/posix/stream_descriptor.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 #include <cerrno>
@@ -29,6 +30,8 @@ constexpr std::size_t kMostThreads = 4;
 // How often, and how long, one that was killed is waited for; one in uninterruptible sleep stays.
 constexpr auto kLook = std::chrono::milliseconds(10);
 constexpr int kLastLooks = 200;
+// For what is being started when the program ends.
+constexpr auto kLastStarts = std::chrono::seconds(2);
 
 class Attributes {
  public:
@@ -145,38 +148,26 @@ class Start {
 
 class Threads {
  public:
-  static Threads& of_this_program() {
-    static Threads threads;
-    return threads;
-  }
-
   // False: there is no thread that could do it.
   bool add(const std::shared_ptr<Start>& start) {
     // After a fork(2) the threads, and whoever holds the lock, are the parent's.
     if (owner_ != getpid()) return false;
     const std::lock_guard lock(mutex_);
-    if (idle_ <= queue_.size() && threads_.size() < kMostThreads) add_thread();
-    if (threads_.empty()) return false;
+    if (threads_ - busy_ <= queue_.size() && threads_ < kMostThreads) add_thread();
+    if (threads_ == 0) return false;
     queue_.push_back(start);
     changed_.notify_one();
     return true;
   }
 
- private:
-  Threads() = default;
-  ~Threads() {
-    if (owner_ != getpid()) {
-      for (std::thread& thread : threads_) thread.detach();
-      return;
-    }
-    {
-      const std::lock_guard lock(mutex_);
-      over_ = true;
-    }
-    changed_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
+  // What is being started gets a moment to be there, so that it can be ended.
+  void finish() {
+    if (owner_ != getpid()) return;
+    std::unique_lock lock(mutex_);
+    quiet_.wait_for(lock, kLastStarts, [this] { return queue_.empty() && busy_ == 0; });
   }
 
+ private:
   void add_thread() {
     // The signals of the program are not for threads of ours.
     sigset_t all;
@@ -184,7 +175,8 @@ class Threads {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-      threads_.emplace_back([this] { serve(); });
+      std::thread([this] { serve(); }).detach();
+      ++threads_;
     } catch (const std::system_error&) {
       // A limit. With fewer it takes longer.
     }
@@ -193,29 +185,39 @@ class Threads {
 
   void serve() {
     std::unique_lock lock(mutex_);
-    while (!over_) {
-      if (queue_.empty()) {
-        ++idle_;
-        changed_.wait(lock);
-        --idle_;
-        continue;
-      }
-      const std::shared_ptr<Start> start = std::move(queue_.front());
+    for (;;) {
+      changed_.wait(lock, [this] { return !queue_.empty(); });
+      std::shared_ptr<Start> start = std::move(queue_.front());
       queue_.pop_front();
+      ++busy_;
       lock.unlock();
       start->perform();
+      start.reset();
       lock.lock();
+      --busy_;
+      quiet_.notify_all();
     }
   }
 
   const pid_t owner_ = getpid();
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::condition_variable quiet_;
   std::deque<std::shared_ptr<Start>> queue_;
-  std::vector<std::thread> threads_;
-  std::size_t idle_ = 0;
-  bool over_ = false;
+  std::size_t threads_ = 0;
+  std::size_t busy_ = 0;
 };
+
+// A start can hang with its file system, and the end of the program must not: so the threads are
+// never joined, and what they use stays.
+Threads& threads_of_this_program() {
+  struct AtExit {
+    Threads& threads = *new Threads;
+    ~AtExit() { threads.finish(); }
+  };
+  static AtExit at_exit;
+  return at_exit.threads;
+}
 
 // Also where the coroutine is destroyed and never resumed.
 struct Abandoner {
@@ -228,8 +230,13 @@ struct Abandoner {
 
 }  // namespace
 
+bool is_held(pid_t child) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 void end_and_collect(pid_t leader) {
-  if (leader == 0) return;
+  if (leader == 0 || !is_held(leader)) return;
   ::kill(-leader, SIGKILL);
   for (int look = 0; look < kLastLooks; ++look) {
     const pid_t got = waitpid(leader, nullptr, WNOHANG);
@@ -238,24 +245,31 @@ void end_and_collect(pid_t leader) {
   }
 }
 
-asio::awaitable<Started> start_process(StartRequest request) {
+asio::awaitable<Started> start_process(StartRequest request, Until until) {
   UniqueFd wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake) co_return Started{.error = errno};
   UniqueFd seen(fcntl(wake.get(), F_DUPFD_CLOEXEC, 3));
   if (!seen) co_return Started{.error = errno};
   const auto start = std::make_shared<Start>(std::move(request), std::move(wake));
-  const bool added = Threads::of_this_program().add(start);
+  const bool added = threads_of_this_program().add(start);
   if (!added) {
     start->perform();
     co_return start->take();
   }
   const Abandoner abandoner(start);
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  asio::posix::stream_descriptor wakened(executor, seen.release());
-  // A cancellation ends one wait and not the start.
+  const auto wakened = std::make_shared<asio::posix::stream_descriptor>(executor, seen.release());
+  asio::steady_timer too_late(executor, until);
+  too_late.async_wait([wakened](const asio::error_code& stopped) {
+    asio::error_code ignored;
+    if (!stopped) wakened->cancel(ignored);
+  });
   while (!start->done()) {
-    (void)co_await wakened.async_wait(asio::posix::stream_descriptor::wait_read,
-                                      asio::experimental::as_tuple(asio::use_awaitable));
+    const bool cancelled = co_await is_cancelled();
+    if (cancelled) co_return Started{.error = ECANCELED};
+    if (Clock::now() >= until) co_return Started{.error = ETIMEDOUT};
+    (void)co_await wakened->async_wait(asio::posix::stream_descriptor::wait_read,
+                                       asio::experimental::as_tuple(asio::use_awaitable));
   }
   co_return start->take();
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "client/src/descriptor.hpp"
+#include "client/src/task.hpp"
 
 namespace quietus {
 
@@ -26,14 +27,18 @@ struct StartRequest {
 
 struct Started {
   pid_t pid = 0;  // the leader of a session of its own, not collected yet
-  int error = 0;  // of posix_spawnp(3)
+  int error = 0;  // of posix_spawnp(3); ETIMEDOUT, ECANCELED: it was not waited for
 };
 
-// Not cut short by a cancellation. Where the coroutine is destroyed before it has the answer, the
-// process is killed and collected.
-asio::awaitable<Started> start_process(StartRequest request);
+// Where nobody waits any more (too late, cancelled, or the coroutine is destroyed), the process is
+// killed and collected as soon as it is there.
+asio::awaitable<Started> start_process(StartRequest request, Until until);
 
-// KILL for its group, and a bounded wait for the leader. Nothing for 0.
+// Whether the number is surely that of a child of ours, which lives or is a zombie. It is not where
+// the program that uses this library lets others collect all its children.
+bool is_held(pid_t child);
+
+// KILL for its group, and a bounded wait for the leader. Nothing for 0, or who is not held.
 void end_and_collect(pid_t leader);
 
 }  // namespace quietus

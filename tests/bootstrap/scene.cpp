@@ -42,12 +42,4 @@ std::vector<std::string> tree(const std::string& directory) {
 
 Scene::Scene() : watchdog_(test_name(), kBound) {}
 
-testing::AssertionResult is_error(const Error& error, ErrorKind kind, std::string_view words) {
-  if (error.kind == kind && error.text().find(words) != std::string::npos) {
-    return testing::AssertionSuccess();
-  }
-  return testing::AssertionFailure() << name(error.kind) << ": " << error.text() << "\nbut wanted "
-                                     << name(kind) << " with '" << words << "'";
-}
-
 }  // namespace bootstrap_tests

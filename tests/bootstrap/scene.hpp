@@ -15,6 +15,7 @@
 
 #include "bootstrap/archive.hpp"
 #include "bootstrap/server.hpp"
+#include "client/results.hpp"
 #include "harness/scratch.hpp"
 #include "harness/tools.hpp"
 #include "harness/watchdog.hpp"
@@ -61,17 +62,8 @@ class Scene : public testing::Test {
   harness::Scratch scratch_;
 };
 
-testing::AssertionResult is_error(const Error& error, ErrorKind kind, std::string_view words);
-template <class T>
-testing::AssertionResult failed(const Expected<T>& result, ErrorKind kind,
-                                std::string_view words = {}) {
-  if (result) return testing::AssertionFailure() << "it succeeded";
-  return is_error(result.error(), kind, words);
-}
-template <class T>
-testing::AssertionResult succeeded(const Expected<T>& result) {
-  if (result) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << name(result.error().kind) << ": " << result.error().text();
-}
+using client_tests::failed;
+using client_tests::is_error;
+using client_tests::succeeded;
 
 }  // namespace bootstrap_tests

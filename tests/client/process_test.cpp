@@ -8,6 +8,7 @@
 
 #include "client/scene.hpp"
 #include "client/src/process.hpp"
+#include "client/src/starter.hpp"
 #include "harness/descendants.hpp"
 
 namespace client_tests {
@@ -165,7 +166,8 @@ TEST_F(Processes, EndWhenTheyAreCancelled) {
   ASSERT_FALSE(pending->threw());
   EXPECT_EQ(pending->result().error->kind, ErrorKind::cancelled);
   EXPECT_LT(Clock::now() - begin, 10s);
-  EXPECT_FALSE(lives(pid_in(path("pid"))));
+  // Where the start was not yet known to have succeeded, the end comes a moment later.
+  EXPECT_TRUE(until([&] { return !lives(pid_in(path("pid"))); }));
 }
 
 TEST_F(Processes, ThatAreCancelledBeforeTheyStartDoNotStart) {
@@ -174,6 +176,30 @@ TEST_F(Processes, ThatAreCancelledBeforeTheyStartDoNotStart) {
   ASSERT_TRUE(until([&] { return pending->done(); }));
   turn();
   EXPECT_FALSE(harness::exists(path("ran")));
+}
+
+TEST_F(Processes, ThatComeTooLateAreNotLeftBehind) {
+  for (int round = 0; round < 20; ++round) {
+    ProcessRequest request = shell("exec sleep 1000");
+    request.deadline = Clock::now() + round * 50us;
+    EXPECT_TRUE(is_error(*end_of(std::move(request)).error, ErrorKind::timeout));
+  }
+  // TearDown looks.
+}
+
+// As in a program that lets others collect its children: the number may be anybody's by now.
+TEST_F(Processes, AreNotSignalledWhereTheyAreNotOurChildren) {
+  const auto parent =
+      start_process(shell("setsid sleep 1000 & echo $! >" + path("pid") + "; wait"));
+  ASSERT_TRUE(until([&] { return lives(pid_in(path("pid"))); }));
+  const pid_t stranger = pid_in(path("pid"));
+  ASSERT_TRUE(until([&] { return getpgid(stranger) == stranger; }));
+  EXPECT_FALSE(is_held(stranger));
+  end_and_collect(stranger);
+  turn(0.05);
+  EXPECT_TRUE(lives(stranger));
+  kill(stranger, SIGKILL);
+  ASSERT_TRUE(until([&] { return parent->done(); }));
 }
 
 // The commonest hang of such tools: a service in the background holds the output pipe.

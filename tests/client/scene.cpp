@@ -74,12 +74,4 @@ void Scene::turn(double seconds) {
   (void)until([] { return false; }, seconds);
 }
 
-testing::AssertionResult is_error(const Error& error, ErrorKind kind, std::string_view words) {
-  if (error.kind == kind && error.text().find(words) != std::string::npos) {
-    return testing::AssertionSuccess();
-  }
-  return testing::AssertionFailure() << name(error.kind) << ": " << error.text() << "\nbut wanted "
-                                     << name(kind) << " with '" << words << "'";
-}
-
 }  // namespace client_tests

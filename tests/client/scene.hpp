@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "client/results.hpp"
 #include "harness/scratch.hpp"
 #include "harness/tools.hpp"
 #include "harness/watchdog.hpp"
@@ -99,19 +100,5 @@ std::size_t open_descriptors();
 // Of this process, in bytes: what is resident; under a sanitizer, which keeps what was freed, what
 // is allocated.
 std::size_t memory_in_use();
-
-// Whether the error has this kind, and its text holds the words.
-testing::AssertionResult is_error(const Error& error, ErrorKind kind, std::string_view words = {});
-template <class T>
-testing::AssertionResult failed(const Expected<T>& result, ErrorKind kind,
-                                std::string_view words = {}) {
-  if (result) return testing::AssertionFailure() << "it succeeded";
-  return is_error(result.error(), kind, words);
-}
-template <class T>
-testing::AssertionResult succeeded(const Expected<T>& result) {
-  if (result) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << name(result.error().kind) << ": " << result.error().text();
-}
 
 }  // namespace client_tests
