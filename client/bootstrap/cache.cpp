@@ -239,6 +239,7 @@ class Fetch {
       const auto made = make_directory(folder);
       if (!made) return fail(made.error());
     }
+    const auto until = std::chrono::steady_clock::now() + options_.patience;
     for (;;) {
       auto lock = Lock::attempt(places_.lock);
       if (!lock) return fail(lock.error());
@@ -246,6 +247,10 @@ class Fetch {
       if (options_.cancelled && options_.cancelled()) {
         return fail(ErrorKind::cancelled,
                     "waiting for another download of " + what() + " was cancelled");
+      }
+      if (std::chrono::steady_clock::now() >= until) {
+        return fail(ErrorKind::timeout, "another download of " + what() + " does not end",
+                    "look who holds " + places_.lock.string());
       }
       std::this_thread::sleep_for(kLookAgain);
     }

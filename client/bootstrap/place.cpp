@@ -578,7 +578,7 @@ class Bootstrap {
       co_return fail(ErrorKind::sandbox, "'" + path + "' was stored, and its check did not end");
     }
     std::string_view code = out.substr(end + mark.size());
-    const auto number = whole_number<int>(take(code, '\n'));
+    const auto number = parse_decimal<int>(take(code, '\n'));
     const std::string_view printed = out.substr(begin, end - begin);
     const Expected<void> judged = judge(program, path, printed, result.err, number);
     ran_wrong_ = !judged;

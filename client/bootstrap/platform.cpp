@@ -95,13 +95,13 @@ class ShellReader {
     platform.asked = "sh";
     platform.kernel = single("kernel", "kernel name (uname -s)");
     platform.machine = machine_name(single("machine", "machine (uname -m)"));
-    if (const auto uid = whole_number<std::int64_t>(single("uid", "uid (id -u)"))) {
+    if (const auto uid = parse_decimal<std::int64_t>(single("uid", "uid (id -u)"))) {
       platform.uid = *uid;
     } else if (!single_["uid"].empty()) {
       return contradiction("its uid is '" + shown_text(single_["uid"]) + "'");
     }
     const std::string page = single("page_size", "page size (getconf PAGESIZE)");
-    if (const auto size = whole_number<std::uint64_t>(page); size && std::has_single_bit(*size)) {
+    if (const auto size = parse_decimal<std::uint64_t>(page); size && std::has_single_bit(*size)) {
       platform.page_size = *size;
     } else if (!page.empty()) {
       return contradiction("its page size is '" + shown_text(page) + "'");
@@ -146,7 +146,7 @@ class ShellReader {
     SandboxDirectory directory{.path = std::string(line)};
     directory.writes = writes == "yes";
     directory.executes = executes == "yes";
-    const auto kib = whole_number<std::uint64_t>(free);
+    const auto kib = parse_decimal<std::uint64_t>(free);
     if ((writes != "yes" && writes != "no") || line.empty()) {
       return contradiction("it answers a directory '" + shown_text(line) + "'");
     }

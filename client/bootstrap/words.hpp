@@ -1,23 +1,15 @@
 // Small words that several parts of the bootstrap use. Pure.
 #pragma once
 
-#include <charconv>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
-namespace quietus {
+#include "contract/decimal.hpp"
 
-template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
-}
+namespace quietus {
 
 // The text up to the separator, which is taken off with it; all of it where there is none.
 inline std::string_view take(std::string_view& text, char separator) {
@@ -56,9 +48,9 @@ inline std::optional<int> compare_versions(std::string_view left, std::string_vi
   if (left.empty() || right.empty()) return {};
   while (!left.empty() || !right.empty()) {
     const auto a =
-        left.empty() ? std::optional<unsigned>(0) : whole_number<unsigned>(take(left, '.'));
+        left.empty() ? std::optional<unsigned>(0) : parse_decimal<unsigned>(take(left, '.'));
     const auto b =
-        right.empty() ? std::optional<unsigned>(0) : whole_number<unsigned>(take(right, '.'));
+        right.empty() ? std::optional<unsigned>(0) : parse_decimal<unsigned>(take(right, '.'));
     if (!a || !b) return {};
     if (*a != *b) return *a < *b ? -1 : 1;
   }

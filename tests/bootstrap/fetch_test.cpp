@@ -1,4 +1,6 @@
 // Downloads and the cache, against a server that behaves as badly as servers do.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -658,6 +660,25 @@ TEST_F(Fetching, SurvivesKillsOfTheDownloaderAtTwentyMoments) {
   // It is a test only if the kills came in time.
   EXPECT_GE(killed, 10);
   EXPECT_GE(resumed, 1);
+}
+
+// Who holds the lock may be stopped, or hang.
+TEST_F(Fetching, DoesNotWaitForAnotherForEver) {
+  const auto first = fetch_members(honest());
+  ASSERT_TRUE(succeeded(first));
+  fs::remove_all(cache() + "/tools");
+  const Words locks = tree(cache() + "/locks");
+  ASSERT_EQ(locks.size(), 1u);
+  const std::string lock = cache() + "/locks/" + first->entry.archive;
+  const std::string held = locks.front().substr(0, locks.front().rfind(' '));
+  ASSERT_TRUE(held.starts_with(lock)) << held;
+  const int other = open(held.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(flock(other, LOCK_EX | LOCK_NB), 0);
+  options_.patience = 100ms;
+  EXPECT_TRUE(failed(fetch(manifest(first->entry.archive)), ErrorKind::timeout, held));
+  EXPECT_EQ(server_.count(), 1u);
+  close(other);
+  EXPECT_TRUE(succeeded(fetch(manifest(first->entry.archive))));
 }
 
 // The one that did the work is killed while others wait for it.

@@ -60,8 +60,9 @@ struct FetchOptions {
   int attempts = 5;                            // that bring nothing new, in a row
   std::chrono::milliseconds first_pause{500};  // doubled after each failed attempt, with chance
   std::chrono::seconds stall{30};              // without a byte
-  std::uint64_t most_bytes = std::uint64_t{1} << 30;     // of the download
-  std::uint64_t most_unpacked = std::uint64_t{4} << 30;  // of the archive's members together
+  std::chrono::milliseconds patience{std::chrono::hours(1)};  // with another who downloads the same
+  std::uint64_t most_bytes = std::uint64_t{1} << 30;          // of the download
+  std::uint64_t most_unpacked = std::uint64_t{4} << 30;       // of the archive's members together
   // From another thread, some times a second.
   std::function<void(const FetchProgress&)> on_progress = {};
   // Asked all the time, from another thread: ends it with an error of kind cancelled.
