@@ -1,9 +1,11 @@
 """What this machine is, and what /proc says about it and its processes."""
 
 import collections
+import contextlib
 import os
 import platform
 import re
+import signal
 import time
 from pathlib import Path
 
@@ -144,3 +146,22 @@ def marked(variable):
         except OSError:
             pass
     return found
+
+
+def kill_those(found):
+    """KILLs the processes that found() names, and returns their numbers.
+
+    A number may have become another's since it was read. So each process is held by a pidfd first,
+    and killed only if it is named once more.
+    """
+    held = {}
+    for pid in found():
+        with contextlib.suppress(OSError):  # it is gone, or they are too many for one time
+            held[pid] = os.pidfd_open(pid)
+    still = set(found())
+    for pid, pidfd in held.items():
+        if pid in still:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        os.close(pidfd)
+    return list(held)

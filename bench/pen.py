@@ -7,10 +7,11 @@ A storm gets no such share: the kernel's own threads that free what it leaves mu
 """
 
 import os
-import signal
 import sys
 import time
 from pathlib import Path
+
+import machine
 
 USUAL_WEIGHT = 100
 LARGE_WEIGHT = 1000
@@ -102,15 +103,11 @@ class Pen:
         """Kills whatever is inside; returns how many processes that were."""
         first = self.members()
         until = time.monotonic() + 20
-        while (left := self.members()) and time.monotonic() < until:
+        while self.members() and time.monotonic() < until:
             try:
                 (self.group / "cgroup.kill").write_text("1")
             except OSError:  # before Linux 5.14
-                for pid in left:
-                    try:
-                        os.kill(pid, signal.SIGKILL)
-                    except ProcessLookupError:
-                        pass
+                machine.kill_those(self.members)
             time.sleep(0.005)
         return len(first)
 

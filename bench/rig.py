@@ -4,7 +4,6 @@ import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -57,12 +56,8 @@ class Rig:
 
     def close(self):
         self.pen.close()
-        for pid in machine.marked(self.mark):
+        for pid in machine.kill_those(lambda: machine.marked(self.mark)):
             say(f"bench: still alive at the end, killed: pid {pid}")
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def work(self, folder, *words):

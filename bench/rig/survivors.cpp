@@ -2,12 +2,15 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "slots.hpp"
 
@@ -65,6 +68,30 @@ void add_descendants_of(pid_t pid, std::vector<pid_t>& to) {
   }
 }
 
+// So many at a time: each takes a descriptor.
+constexpr std::size_t kHeld = 256;
+
+// A number may have become another's since it was read. So the processes are held first, and only
+// those are killed that are still among the survivors then.
+void kill_held(const std::vector<pid_t>& pids, const std::string& cgroup) {
+  for (std::size_t from = 0; from < pids.size(); from += kHeld) {
+    const std::size_t to = std::min(pids.size(), from + kHeld);
+    std::vector<std::pair<pid_t, int>> held;
+    for (std::size_t at = from; at < to; ++at) {
+      const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, pids[at], 0));
+      if (pidfd >= 0) held.emplace_back(pids[at], pidfd);
+    }
+    std::vector<pid_t> still = survivors(cgroup);
+    std::ranges::sort(still);
+    for (const auto& [pid, pidfd] : held) {
+      if (std::ranges::binary_search(still, pid)) {
+        syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0);
+      }
+      close(pidfd);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<pid_t> survivors(const std::string& cgroup) {
@@ -87,7 +114,7 @@ void end_survivors(const std::string& cgroup, double seconds) {
   for (;;) {
     const std::vector<pid_t> left = survivors(cgroup);
     if (left.empty() || now() > until) break;
-    for (const pid_t pid : left) kill(pid, SIGKILL);
+    kill_held(left, cgroup);
     reap_all();
     usleep(1000);
   }
