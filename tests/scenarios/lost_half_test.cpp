@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "harness/scenario.hpp"
@@ -20,19 +21,20 @@ class LostHalf : public Scenario {
   struct Plan {
     Words options;
     Words script;
-    std::optional<int> code;  // of an ordinary end
+    std::vector<int> codes;  // of an ordinary end
     bool timed_out = false;
   };
 
   // Ends by itself: a daemon has to be found and killed.
   Plan natural() const {
-    return {{}, {"daemon", "[", "ignore:TERM", "beat:1", "]", "await:1", "exit:7"}, 7, false};
+    return {{}, {"daemon", "[", "ignore:TERM", "beat:1", "]", "await:1", "exit:7"}, {7}, false};
   }
-  // Ends by its deadline, through every step of the ladder.
+  // Ends by its deadline, through every step of the ladder; on a busy machine perhaps before it
+  // could ignore TERM.
   Plan late() const {
     return {{"--timeout", "0.2", "--cleanup-timeout", "0.2"},
             {"ignore:TERM", "daemon", "[", "beat:1", "]", "beat:2"},
-            -SIGKILL,
+            {-SIGKILL, -SIGTERM},
             true};
   }
 
@@ -45,20 +47,29 @@ class LostHalf : public Scenario {
   int steps_of(const Plan& plan) {
     Running running = start(traced(plan));
     const int steps = strike_at(running, kNever, Half::supervisor, SIGKILL).steps;
-    EXPECT_EQ(running.wait().receipt_bytes, exactly(true, plan.code, std::nullopt, plan.timed_out));
+    EXPECT_TRUE(ordinary(plan, running.wait()));
     fs::remove(path("d/r.json"));
     return steps;
+  }
+
+  static testing::AssertionResult ordinary(const Plan& plan, const Ended& ended) {
+    for (const int code : plan.codes) {
+      if (ended.receipt_bytes == exactly(true, code, std::nullopt, plan.timed_out)) {
+        return testing::AssertionSuccess();
+      }
+    }
+    return testing::AssertionFailure() << "no ordinary receipt: " << ended.text();
   }
 
   // Whether a record was being written, or stood there, at the moment of the strike.
   bool recording() const { return !fs::is_empty(path("d")); }
 
   void kill_at_moments(const Plan& plan, Half half, int moments) {
-    const int steps = steps_of(plan);
+    int steps = steps_of(plan);
     ASSERT_GT(steps, moments / 2) << "the supervisor does next to nothing";
     int finished = 0;
     int with_error = 0;
-    int ordinary = 0;
+    int too_late = 0;
     for (int i = 0; i < moments; ++i) {
       const int step = i * steps / moments;
       SCOPED_TRACE("killed before call " + std::to_string(step) + " of " + std::to_string(steps));
@@ -77,10 +88,11 @@ class LostHalf : public Scenario {
           << living_descendants()[0].text();
       EXPECT_TRUE(beats_.all_still());
       read_records(launch, ended);
-      const std::string ordinary_bytes = exactly(true, plan.code, std::nullopt, plan.timed_out);
+      // The run that was counted took more steps than this one: the next moments come within it.
+      if (!strike.reached) steps = std::min(steps, strike.steps);
       if (!strike.reached || receipt_stood) {
         ++finished;
-        EXPECT_EQ(ended.receipt_bytes, ordinary_bytes) << "a finished receipt was changed";
+        EXPECT_TRUE(ordinary(plan, ended)) << "a finished receipt was changed";
       } else if (ended.receipt && ended.receipt->error) {
         ++with_error;
         if (half == Half::supervisor) EXPECT_EQ(ended.status, 1);
@@ -88,8 +100,8 @@ class LostHalf : public Scenario {
       } else {
         // Only while it is being recorded may the loss come too late to be told.
         EXPECT_TRUE(was_recording) << "no receipt with an error" << ended.text();
-        EXPECT_EQ(ended.receipt_bytes, ordinary_bytes);
-        ++ordinary;
+        EXPECT_TRUE(ordinary(plan, ended));
+        ++too_late;
       }
       for (const auto& entry : fs::directory_iterator(path("d"))) {
         EXPECT_EQ(entry.path().filename(), "r.json") << "a temporary file is left";
@@ -97,7 +109,7 @@ class LostHalf : public Scenario {
       fs::remove_all(path("d"));
       fs::create_directory(path("d"));
     }
-    EXPECT_GT(with_error, moments / 2) << ordinary << " ordinary, " << finished << " finished";
+    EXPECT_GT(with_error, moments / 2) << too_late << " too late, " << finished << " finished";
   }
 };
 
@@ -128,7 +140,7 @@ TEST_F(LostHalf, the_supervisor_stopped_at_moments_of_a_deadline_is_continued) {
     const Ended ended = running.wait();
     EXPECT_TRUE(receipt_is(
         ended,
-        {.codes = {plan.code, -SIGTERM, std::nullopt}, .error = Error::any, .timed_out = {}}));
+        {.codes = {-SIGKILL, -SIGTERM, std::nullopt}, .error = Error::any, .timed_out = {}}));
     EXPECT_TRUE(beats_.all_still());
     fs::remove(path("d/r.json"));
   }
@@ -146,7 +158,7 @@ TEST_F(LostHalf, the_guardian_stopped_at_moments_of_a_deadline_does_not_delay_th
     EXPECT_TRUE(beats_.all_still());
     // It exits when somebody lets it.
     if (strike.reached) running.signal(SIGCONT);
-    EXPECT_EQ(running.wait().receipt_bytes, exactly(true, plan.code, std::nullopt, plan.timed_out));
+    EXPECT_TRUE(ordinary(plan, running.wait()));
     fs::remove(path("d/r.json"));
   }
 }
