@@ -142,7 +142,10 @@ std::string CellScene::outside(const std::string& inside) const {
 testing::AssertionResult CellScene::nothing_left(bool keeps_evidence) {
   const auto processes = without(all_processes(), processes_before_);
   if (!processes.empty()) {
-    return testing::AssertionFailure() << "processes are left:" << text_of(processes);
+    std::string told;
+    for (const std::string& one : processes)
+      told += "\n  " + harness::process_row(stoi(one)).text();
+    return testing::AssertionFailure() << "processes are left:" << told;
   }
   const auto sandboxes = without(all_sandboxes(column_), sandboxes_before_);
   if (!sandboxes.empty()) {

@@ -96,7 +96,8 @@ std::set<std::string> all_processes() {
     if (pid <= 0 || pid == getpid()) continue;
     const harness::ProcessRow row = harness::process_row(pid);
     if (row.pid == 0 || (row.ppid == getpid() && !row.living())) continue;
-    found.insert(name + '@' + std::to_string(row.start) + ' ' + row.comm);
+    // Not by what it is called: a container that has just been started still becomes its command.
+    found.insert(name + '@' + std::to_string(row.start));
   }
   return found;
 }

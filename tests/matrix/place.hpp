@@ -30,7 +30,7 @@ Place place_of(Row row, Column column);
 std::string root_of_container(const std::string& name);
 
 // What runs on this machine, which is all that there is in our PID namespace, containers included;
-// each by number, start time and name. Our own collected and uncollected dead are left out.
+// each by number and start time. Our own collected and uncollected dead are left out.
 std::set<std::string> all_processes();
 // What sandboxes there are: containers and jobs.
 std::set<std::string> all_sandboxes(Column column);
