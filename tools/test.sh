@@ -58,10 +58,10 @@ faults           | dev                                   | build/dev/faults
 client           | dev                                   | bash tests/lib/shares.sh 4 build/dev/client_tests
 client-installed | dev:libquietus                        | bash tests/client/installed.sh
 cli              | dev                                   | $blackbox ^cli$
-bench &          | dev musl                              | build bench && bash tests/bench/run.sh
 matrix           | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus bash tests/matrix/run.sh build/dev/matrix_tests
 owned-gc &       | musl release:quietusctl               | bash tests/cli/owned_gc.sh build/release/quietusctl build/musl/quietus
 storms           | dev                                   | ctest --preset dev -L ^storm$
+bench            | musl bench dev:quietusctl             | bash tests/bench/run.sh
 '
 # Most of a black-box test is waiting for a bounded time, so that many run beside each other.
 export blackbox='ctest --test-dir build/dev --output-on-failure --no-tests=error -j 8 -L'
@@ -75,7 +75,12 @@ suite_limit=900
 logs=$PWD/build/test-logs
 passed=0 failed=0
 declare -A running  # by suite: the shell that runs it
-trap '[ ${#running[@]} = 0 ] || kill "${running[@]}"; exit 130' INT TERM
+# Those beside others leave them the machine. Where the kernel groups by session (autogroups, sched(7))
+# it takes a session of their own: niced ones among others of the same session starve those for seconds.
+# shellcheck disable=SC2016  # $@ is for the inner shell
+beside_others=(setsid nice bash -c '{ echo 10 >/proc/self/autogroup; } 2>/dev/null; exec "$@"' nice)
+# Jobs, not numbers: bash knows which of them are still ours.
+trap 'kill $(jobs -r | sed -nE "s/^\[([0-9]+)\].*/%\1/p") 2>/dev/null; exit 130' INT TERM
 
 note() { printf '%s\n' "$*"; }
 
@@ -113,7 +118,7 @@ start_suite() {  # NAME COMMAND [WRAPPER...]
     began=$SECONDS code=0
     XML=xml:$logs/$1/ "${@:3}" timeout --kill-after=10 $suite_limit bash -c "$2" &
     # timeout leads a process group of its own, so an interrupted run has to pass the signal on.
-    trap 'kill $!' INT TERM
+    trap 'kill %1 2>/dev/null' INT TERM
     wait $! || code=$?
     echo "$code $((SECONDS - began))" >"$logs/$1.end"
   } </dev/null >"$logs/$1.log" 2>&1 &
@@ -129,8 +134,8 @@ end_suite() {  # NAME
   [ "$suite_skipped" = 0 ] || skips=", $suite_skipped skipped"
   note "$1: $suite_passed passed, $suite_failed failed$skips ($seconds s)"
   sed -n 's/^# /    /p' "$logs/$1.log"
-  [ "$suite_failed" = 0 ] || grep -vE ' (Start +[0-9]+: |Passed +[0-9.]+ sec)' "$logs/$1.log" |
-    tail -n 40 | sed 's/^/    /'
+  [ "$suite_failed" = 0 ] || grep -vE ' (Start +[0-9]+: |Passed +[0-9.]+ sec|[(*]+Skipped|^\[( RUN  |       OK|-+) )' "$logs/$1.log" |
+    tail -n 60 | sed 's/^/    /'
   passed=$((passed + suite_passed)) failed=$((failed + suite_failed))
 }
 
@@ -178,7 +183,7 @@ while IFS='|' read -r name presets command; do
   else
     if [ -n "$beside" ]; then
       while [ "$(jobs -pr | wc -l)" -ge 2 ]; do wait -n; done
-      start_suite "$name" "$command" nice
+      start_suite "$name" "$command" "${beside_others[@]}"
     else
       start_suite "$name" "$command"
       end_suite "$name"
