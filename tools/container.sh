@@ -18,30 +18,16 @@ scene=$(mktemp -d)
 running=
 # shellcheck disable=SC2317  # called by the trap
 leave() {
-  [ -z "$running" ] || { kill "$running" 2>/dev/null && wait "$running" 2>/dev/null; } || true
+  # A job, not a number: bash knows whether it is still ours.
+  if kill %1 2>/dev/null; then wait "$running" || true; fi
   podman rm --all --force --time 0 >/dev/null 2>&1 || true
   podman unshare rm -rf "$scene" 2>/dev/null || rm -rf "$scene"
 }
 trap leave EXIT
 
-# Limits that an unprivileged host allows, and no network: the harness needs none.
-cat >"$scene/containers.conf" <<CONF
-[containers]
-default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
-netns = "none"
-[engine]
-runtime = "runc"
-cgroup_manager = "cgroupfs"
-events_logger = "file"
-tmp_dir = "$scene/engine"
-CONF
-cat >"$scene/storage.conf" <<CONF
-[storage]
-driver = "vfs"
-graphroot = "$scene/graph"
-runroot = "$scene/run"
-CONF
-export CONTAINERS_CONF=$scene/containers.conf CONTAINERS_STORAGE_CONF=$scene/storage.conf
+# shellcheck source=tests/lib/podman_store.sh
+. tests/lib/podman_store.sh
+podman_store "$scene" vfs
 export XDG_STATE_HOME=$scene/state
 
 bash tests/lib/rootfs.sh busybox "$scene/root"
@@ -71,7 +57,7 @@ seen=0
 for ((look = 0; look < 400; look++)); do
   name=$(container)
   [ -z "$name" ] || seen=$(tools "$name" | wc -l)
-  if [ "$seen" = 3 ] || ! kill -0 $running 2>/dev/null; then break; fi
+  if [ "$seen" = 3 ] || [ -z "$(jobs -r)" ]; then break; fi
   sleep 0.05
 done
 echo "  alive in container $name:"
@@ -79,7 +65,6 @@ podman top "$name" pid ppid comm | sed 's/^/    /' || true
 
 code=0
 wait $running || code=$?
-running=
 left=$(podman ps --all --quiet | wc -l)
 echo "exit code $code (124: the deadline ended it)"
 echo "containers left: $left"

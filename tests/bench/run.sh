@@ -7,15 +7,8 @@ root=$(cd "$here/../.." && pwd)
 cd "$root" || exit 1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0
-
-ok() { echo "ok      $1"; passed=$((passed + 1)); }
-bad() { echo "FAILED  $1"; sed 's/^/    /' "$scratch/output" | tail -n 40; failed=$((failed + 1)); }
-holds() {  # NAME COMMAND...
-  local name=$1
-  shift
-  if "$@" >"$scratch/output" 2>&1; then ok "$name"; else bad "$name"; fi
-}
+# shellcheck source=tests/lib/tally.sh
+source "$here/../lib/tally.sh"
 
 # The folder of a run, and by it all that it starts, is told from those of others.
 mkdir "$scratch/tmp"

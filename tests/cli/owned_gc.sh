@@ -18,12 +18,9 @@ export XDG_STATE_HOME=$TMPDIR/state
 session=("$ctl" run --quiet --payload "$payload" --sandbox podman-image:q:busybox
   --create-option "--cgroup-parent=/$CGROUPS" --collect /tmp/made --into "$TMPDIR/got" --
   sh -c 'setsid sleep 54321 & echo whole >/tmp/made; sleep 0.5')
-passed=0 failed=0
+# shellcheck source=tests/lib/tally.sh
+source "$lib/tally.sh"
 
-result() {  # CODE WHAT
-  if [ "$1" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
-  echo "$([ "$1" = 0 ] && echo ok || echo FAILED): $2"
-}
 milliseconds() { date +%s%3N; }
 containers() { podman ps --all --quiet --filter name=quietus- | wc -l; }
 harnesses() { pgrep -fc 'sleep 54321'; }

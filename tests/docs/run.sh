@@ -12,15 +12,8 @@ root=$(cd "$here/../.." && pwd)
 cd "$root" || exit 1
 scratch=$(mktemp -d)
 trap 'rm -rf --one-file-system "$scratch"' EXIT
-passed=0 failed=0
-
-ok() { echo "ok      $1"; passed=$((passed + 1)); }
-bad() { echo "FAILED  $1"; sed 's/^/    /' "$scratch/output" | tail -n 20; failed=$((failed + 1)); }
-holds() {  # NAME COMMAND...
-  local name=$1
-  shift
-  if "$@" >"$scratch/output" 2>&1; then ok "$name"; else bad "$name"; fi
-}
+# shellcheck source=tests/lib/tally.sh
+source "$here/../lib/tally.sh"
 
 mapfile -t pages < <(find README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs \
   \( -name '*.md' -o -name '*.scd' \) -type f | sort)
@@ -134,7 +127,7 @@ holds 'llms.txt is the index' cmp docs/index.md docs/llms.txt
 
 # --- the checks themselves -----------------------------------------------------------------------------
 
-notices() {  # WHAT WORDS TEXT
+notices_in() {  # WHAT WORDS TEXT
   printf '%s\n' "$3" >"$scratch/planted.md"
   rm -rf "$scratch/planted"
   mkdir "$scratch/planted"
@@ -143,9 +136,9 @@ notices() {  # WHAT WORDS TEXT
   fi
   if grep -qF -- "$2" "$scratch/output" && ! grep -qx held "$scratch/output"; then ok "notices $1"; else bad "notices $1"; fi
 }
-notices 'an indented command' 'fence them' $'Text:\n\n    quietus run -- true\n'
-notices 'a block that does not say sh' 'does not say sh' $'```\nquietus run -- true\n```'
-notices 'a command that fails' 'argument --timeout' $'```sh\nquietus run --timeout never -- true\n```'
+notices_in 'an indented command' 'fence them' $'Text:\n\n    quietus run -- true\n'
+notices_in 'a block that does not say sh' 'does not say sh' $'```\nquietus run -- true\n```'
+notices_in 'a command that fails' 'argument --timeout' $'```sh\nquietus run --timeout never -- true\n```'
 printf '[a](nowhere.md)\n' >"$scratch/planted.md"
 refuses() { ! "$@"; }
 holds 'notices a page that the index lacks' refuses every_page_is_linked "$scratch/planted.md"

@@ -11,21 +11,8 @@ root=$(cd "$here/../.." && pwd)
 quietus=$root/build/musl/quietus
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0
-
-ok() { echo "ok      $1"; passed=$((passed + 1)); }
-bad() { echo "FAILED  $1"; sed 's/^/    /' "$scratch/output" | tail -n 20; failed=$((failed + 1)); }
-holds() {  # NAME COMMAND...
-  local name=$1
-  shift
-  if "$@" >"$scratch/output" 2>&1; then ok "$name"; else bad "$name"; fi
-}
-notices() {  # NAME WORDS COMMAND...: the comparison must fail, and show these words
-  local name="notices $1" words=$2
-  shift 2
-  if ! "$@" >"$scratch/output" 2>&1 && grep -qF -- "$words" "$scratch/output"; then ok "$name"; else bad "$name"; fi
-}
-
+# shellcheck source=tests/lib/tally.sh
+source "$here/../lib/tally.sh"
 if ! cmake --build "$root/build/musl" --target documents >"$scratch/output" 2>&1; then
   bad "the documents are built"
   echo "$passed passed, $failed failed"

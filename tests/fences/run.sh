@@ -6,22 +6,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0
-
-ok() { echo "ok      $1"; passed=$((passed + 1)); }
-bad() { echo "FAILED  $1"; sed 's/^/    /' "$scratch/output" | tail -n 20; failed=$((failed + 1)); }
-
-holds() {  # NAME COMMAND...
-  local name=$1
-  shift
-  if "$@" >"$scratch/output" 2>&1; then ok "$name"; else bad "$name"; fi
-}
-
-notices() {  # NAME WORDS COMMAND...: the fence must fail, and say these words
-  local name="notices $1" words=$2
-  shift 2
-  if ! "$@" >"$scratch/output" 2>&1 && grep -qF -- "$words" "$scratch/output"; then ok "$name"; else bad "$name"; fi
-}
+# shellcheck source=tests/lib/tally.sh
+source "$here/../lib/tally.sh"
 
 fence() { bash "$here/$1.sh" "${@:2}"; }
 

@@ -6,16 +6,12 @@ set -uo pipefail
 lib=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0
+# shellcheck source=tests/lib/tally.sh
+source "$lib/tally.sh"
 
 # A daemon in a session of its own writes its heartbeat to a file here.
 # shellcheck disable=SC2016  # for the shell inside
 daemon='setsid sh -c "trap \"\" TERM HUP INT; while :; do touch \"\$0\"; sleep 0.05; done" "$0" &'
-
-result() {  # CODE WHAT
-  if [ "$1" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
-  echo "$([ "$1" = 0 ] && echo ok || echo FAILED): $2"
-}
 
 wait_for() {  # SECONDS CMD...
   local left=$(($1 * 20))

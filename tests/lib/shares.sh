@@ -9,18 +9,9 @@ set -uo pipefail
 
 shares=$1 program=$2
 shift 2
-scratch=$(mktemp -d)
+# shellcheck source=tests/lib/beside.sh
+source "$(dirname "$0")/beside.sh"
 running=()
-# shellcheck disable=SC2317  # called by the traps
-leave() {
-  local pid
-  for pid in "${running[@]}"; do kill "$pid" 2>/dev/null; done
-  wait
-  rm -rf "$scratch"
-}
-trap leave EXIT
-trap 'exit 143' TERM HUP
-trap 'exit 130' INT
 
 for ((share = 0; share < shares; share++)); do
   options=("$@")

@@ -16,25 +16,9 @@ program=$1
 shift
 
 store=$SANDBOXES/podman
-mkdir -p "$store"
-# Root may lack CAP_SYS_RESOURCE, without which podman's own limits cannot be set.
-cat >"$store/containers.conf" <<CONF
-[containers]
-default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
-netns = "none"
-[engine]
-runtime = "runc"
-cgroup_manager = "cgroupfs"
-events_logger = "file"
-tmp_dir = "$store/engine"
-CONF
-cat >"$store/storage.conf" <<CONF
-[storage]
-driver = "overlay"
-graphroot = "$store/graph"
-runroot = "$store/run"
-CONF
-export CONTAINERS_CONF=$store/containers.conf CONTAINERS_STORAGE_CONF=$store/storage.conf
+# shellcheck source=tests/lib/podman_store.sh
+. "$lib/podman_store.sh"
+podman_store "$store" overlay
 
 bash "$lib/rootfs.sh" busybox "$store/busybox"
 bash "$lib/rootfs.sh" bare "$store/bare" "$program"

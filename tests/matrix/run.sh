@@ -15,19 +15,10 @@ shift
 [ $# -gt 0 ] || set -- local podman ssh bwrap slurm kube apptainer
 lib=$PWD/tests/lib
 payload=${QUIETUS_BINARY:?must name the supervisor}
-scratch=$(mktemp -d)
-running=()
 # An enclosure that gets TERM ends at once, with all that is in it.
-# shellcheck disable=SC2317  # called by the traps
-leave() {
-  local pid
-  for pid in "${running[@]}"; do kill "$pid" 2>/dev/null; done
-  wait
-  rm -rf "$scratch"
-}
-trap leave EXIT
-trap 'exit 143' TERM HUP
-trap 'exit 130' INT
+# shellcheck source=tests/lib/beside.sh
+source "$lib/beside.sh"
+running=()
 
 setup() {  # COLUMN; prints the words that make its sandboxes
   case $1 in

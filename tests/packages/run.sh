@@ -20,15 +20,8 @@ finish() {
   [ -z "${SUDO_UID-}" ] || chown -R --reference="$root/README.md" "$root"/build/{musl,musl-aarch64,packages}
 }
 trap finish EXIT
-passed=0 failed=0
-
-ok() { echo "ok      $1"; passed=$((passed + 1)); }
-bad() { echo "FAILED  $1"; sed 's/^/    /' "$scratch/output" | tail -n 20; failed=$((failed + 1)); }
-holds() {  # NAME COMMAND...
-  local name=$1
-  shift
-  if "$@" >"$scratch/output" 2>&1; then ok "$name"; else bad "$name"; fi
-}
+# shellcheck source=tests/lib/tally.sh
+source "$here/../lib/tally.sh"
 give_up() { bad "$1"; echo "$passed passed, $failed failed"; exit 1; }
 
 # --- the same bytes ---------------------------------------------------------------------------------
