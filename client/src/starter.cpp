@@ -113,6 +113,7 @@ class Start {
       done_ = true;
       if (!abandoned_) {
         (void)eventfd_write(wake_.get(), 1);  // cannot fail: nobody else counts it up
+        wake_.reset();                        // before the other side goes on, and counts its own
         return;
       }
     }

@@ -29,7 +29,7 @@ chmod 755 "$scratch/stand-in/quietus" "$scratch"
 try() {  # RECIPE WITH
   mkdir -p "$scratch/$1-$2"
   cd "$scratch/$1-$2" || return
-  PATH=$scratch/$2:$PATH timeout --kill-after=5 120 \
+  PATH=$scratch/$2:$PATH timeout --kill-after=5 300 \
     unshare --mount --pid --fork --kill-child --mount-proc bash "$here/$1.sh" >"$scratch/$1-$2.log" 2>&1 </dev/null
 }
 tell() { echo "FAILED  $1: $3"; tail -n 20 "$scratch/$1-$2.log" | sed 's/^/    /'; failed=$((failed + 1)); }
