@@ -30,7 +30,8 @@ constexpr std::size_t kMostThreads = 4;
 // How often, and how long, one that was killed is waited for; one in uninterruptible sleep stays.
 constexpr auto kLook = std::chrono::milliseconds(10);
 constexpr int kLastLooks = 200;
-// For what is being started when the program ends.
+// For what is being started when it is cancelled or too late, or when the program ends: who is
+// there can be ended before anybody believes that it is over.
 constexpr auto kLastStarts = std::chrono::seconds(2);
 
 class Attributes {
@@ -260,15 +261,24 @@ asio::awaitable<Started> start_process(StartRequest request, Until until) {
   const Abandoner abandoner(start);
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const auto wakened = std::make_shared<asio::posix::stream_descriptor>(executor, seen.release());
-  asio::steady_timer too_late(executor, until);
-  too_late.async_wait([wakened](const asio::error_code& stopped) {
-    asio::error_code ignored;
-    if (!stopped) wakened->cancel(ignored);
-  });
+  asio::steady_timer alarm(executor);
+  const auto wake_at = [&](Until when) {
+    alarm.expires_at(when);
+    alarm.async_wait([wakened](const asio::error_code& stopped) {
+      asio::error_code ignored;
+      if (!stopped) wakened->cancel(ignored);
+    });
+  };
+  wake_at(until);
+  Started given_up;
   while (!start->done()) {
     const bool cancelled = co_await is_cancelled();
-    if (cancelled) co_return Started{.error = ECANCELED};
-    if (Clock::now() >= until) co_return Started{.error = ETIMEDOUT};
+    if (given_up.error == 0 && (cancelled || Clock::now() >= until)) {
+      given_up.error = cancelled ? ECANCELED : ETIMEDOUT;
+      until = Clock::now() + kLastStarts;
+      wake_at(until);
+    }
+    if (given_up.error != 0 && Clock::now() >= until) co_return given_up;
     (void)co_await wakened->async_wait(asio::posix::stream_descriptor::wait_read,
                                        asio::experimental::as_tuple(asio::use_awaitable));
   }

@@ -30,8 +30,9 @@ struct Started {
   int error = 0;  // of posix_spawnp(3); ETIMEDOUT, ECANCELED: it was not waited for
 };
 
-// Where nobody waits any more (too late, cancelled, or the coroutine is destroyed), the process is
-// killed and collected as soon as it is there.
+// One that is too late or cancelled is still waited for, for two seconds: whoever goes on must not
+// meet what it does. Where it hangs longer, or the coroutine is destroyed, it is killed and
+// collected as soon as it is there.
 asio::awaitable<Started> start_process(StartRequest request, Until until);
 
 // Whether the number is surely that of a child of ours, which lives or is a zombie. It is not where

@@ -145,7 +145,7 @@ TEST_F(CtlRun, AStopBeforeAnythingRunsLeavesNothing) {
     const Ended ended = running.wait(60);
     // Before its handlers stand the signal simply kills it; then it has made nothing.
     EXPECT_TRUE(ended.status == 122 || ended.status == -SIGTERM) << ended.text();
-    EXPECT_EQ(session_directories(), Words{}) << i;
+    EXPECT_EQ(session_directories(), Words{}) << i << ended.text();
   }
 }
 

@@ -166,8 +166,7 @@ TEST_F(Processes, EndWhenTheyAreCancelled) {
   ASSERT_FALSE(pending->threw());
   EXPECT_EQ(pending->result().error->kind, ErrorKind::cancelled);
   EXPECT_LT(Clock::now() - begin, 10s);
-  // Where the start was not yet known to have succeeded, the end comes a moment later.
-  EXPECT_TRUE(until([&] { return !lives(pid_in(path("pid"))); }));
+  EXPECT_FALSE(lives(pid_in(path("pid"))));
 }
 
 TEST_F(Processes, ThatAreCancelledBeforeTheyStartDoNotStart) {
@@ -176,6 +175,20 @@ TEST_F(Processes, ThatAreCancelledBeforeTheyStartDoNotStart) {
   ASSERT_TRUE(until([&] { return pending->done(); }));
   turn();
   EXPECT_FALSE(harness::exists(path("ran")));
+}
+
+// A session that is stopped while its directory is being made removes it, and it must stay removed.
+TEST_F(Processes, HaveNoEffectAfterTheyAreOver) {
+  for (int round = 0; round < 200; ++round) {
+    const std::string made = path("made-" + std::to_string(round));
+    const auto pending = start_process({.command = {.argv = {"mkdir", made}}});
+    turn(round * 20e-6);
+    pending->cancel();
+    ASSERT_TRUE(until([&] { return pending->done(); }));
+    const bool there = harness::exists(made);
+    usleep(5000);
+    EXPECT_EQ(harness::exists(made), there) << round;
+  }
 }
 
 TEST_F(Processes, ThatComeTooLateAreNotLeftBehind) {
