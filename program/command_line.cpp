@@ -157,6 +157,14 @@ class Parser {
     return {};
   }
 
+  // What stands at the path is replaced: as root that would take a device from everybody.
+  Taken store_record(const OptionSpec& spec, std::string_view value, std::string& into) {
+    if (value.starts_with("/dev/") && value.rfind('/') == 4) {
+      return broken(spec, value, "a file that may be replaced, no device");
+    }
+    return store_path(spec, value, into);
+  }
+
   Taken apply(const OptionSpec& spec, std::string_view value) {
     const Units units = verb_.bit == kBare ? Units::seconds : Units::suffixes;
     Options& to = line_.options;
@@ -166,8 +174,8 @@ class Parser {
                      (verb_.bit & kCommands) != 0 ? to.timeout : line_.session.timeout);
       case OptionId::cleanup_timeout:
         return store(spec, value, parse_duration(value, units), to.cleanup_timeout);
-      case OptionId::receipt: return store_path(spec, value, to.receipt);
-      case OptionId::report: return store_path(spec, value, to.report);
+      case OptionId::receipt: return store_record(spec, value, to.receipt);
+      case OptionId::report: return store_record(spec, value, to.report);
       case OptionId::stop_file: return store_path(spec, value, to.stop_file);
       case OptionId::expire_file: return store_path(spec, value, to.expire_file);
       case OptionId::output: return store_path(spec, value, to.output);
