@@ -9,7 +9,7 @@ constexpr std::string_view kWalk = R"SH(
 _@() {
   local rest=${COMP_LINE:0:COMP_POINT} piece trimmed verb='' option='' value='' word
   local -a words=() first=()
-  local -i at=1
+  local -i at=1 operand=1
   COMPREPLY=()
   for ((piece = 0; piece <= COMP_CWORD; piece++)); do
     trimmed=${rest#"${rest%%[![:space:]]*}"}
@@ -35,7 +35,10 @@ _@() {
       --*=*) at+=1 ;;
       --* | -?) if _@_takes_value "$word"; then option=$word; at+=2; else at+=1; fi ;;
       -*) at+=1 ;;
-      *) break ;;
+      *)
+        _@_takes_command "$verb" && break
+        at+=1 operand+=1
+        ;;
     esac
   done
   word=${words[last]}
@@ -52,8 +55,10 @@ _@() {
     mapfile -t COMPREPLY < <(compgen -W "$(_@_options "$verb")" -- "$word")
   elif ((last == 1)); then
     mapfile -t COMPREPLY < <(compgen -W "$(_@_verbs)" -- "$word")
-  else
+  elif _@_takes_command "$verb"; then
     _@_command "$verb" "${first[at]}"
+  else
+    _@_operand "$verb $operand" "$word"
   fi
 }
 
@@ -107,11 +112,8 @@ std::string fill(const Value& value, const std::string& name) {
     case Filler::variable: return "mapfile -t COMPREPLY < <(compgen -e -- \"$2\")";
     case Filler::words: break;
   }
-  const std::string words =
-      "mapfile -t COMPREPLY < <(compgen -W '" + joined(value.words, " ") + "' -- \"$2\")";
-  if (!value.goes_on) return words;
-  return "compopt -o nospace 2>/dev/null; mapfile -t COMPREPLY < <(compgen -S = -W '" +
-         joined(value.words, " ") + "' -- \"$2\")";
+  return std::string(value.goes_on ? "compopt -o nospace 2>/dev/null; " : "") +
+         "mapfile -t COMPREPLY < <(compgen -W '" + joined(value.words, " ") + "' -- \"$2\")";
 }
 
 }  // namespace
@@ -121,9 +123,14 @@ std::string bash_completion(const Command& command) {
   std::vector<std::string> verbs;
   std::vector<std::string> running;
   std::string options;
+  std::string operands;
   for (const Verb& verb : command.verbs) {
     if (!verb.word.empty()) verbs.push_back(verb.word);
     if (verb.takes_command) running.push_back(verb.word.empty() ? "''" : verb.word);
+    for (std::size_t at = 0; at < verb.operands.size(); ++at) {
+      operands += "    '" + verb.word + ' ' + std::to_string(at + 1) + "') " +
+                  fill(verb.operands[at], name) + " ;;\n";
+    }
     std::vector<std::string> words;
     for (const Option& option : command.options) {
       if (!goes_with(option, verb)) continue;
@@ -151,6 +158,8 @@ std::string bash_completion(const Command& command) {
           ") ;;\n    *) return 1 ;;\n  esac\n}\n";
   text += "\n" + name + "_options() {  # VERB\n  case $1 in\n" + options + "  esac\n}\n";
   text += "\n" + name + "_value() {  # OPTION WORD\n  case $1 in\n" + values + "  esac\n}\n";
+  text += "\n" + name + "_operand() {  # VERB_AND_NUMBER WORD\n  case $1 in\n" + operands +
+          "    *) ;;\n  esac\n}\n";
   text += "\ncomplete -F " + name + ' ' + command.name + '\n';
   return text;
 }

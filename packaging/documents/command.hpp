@@ -16,7 +16,7 @@ struct Value {
   Filler filler = Filler::nothing;
   std::vector<std::string> words;
   bool attached = false;    // --name=VALUE only, and it may be absent
-  bool goes_on = false;     // a word is only the beginning of the value
+  bool goes_on = false;     // a word is, or can be, only the beginning of the value
   bool repeatable = false;  // each one adds something
 };
 
@@ -30,10 +30,11 @@ struct Option {
 };
 
 struct Verb {
-  std::string word;            // empty: the form without one
-  std::string usage;           // behind the command's name
-  std::string about;           // one line
-  bool takes_command = false;  // a command line follows the options
+  std::string word;             // empty: the form without one
+  std::string usage;            // behind the command's name
+  std::string about;            // one line
+  bool takes_command = false;   // a command line follows the options
+  std::vector<Value> operands;  // or these words, in turn, before, between or behind them
 };
 
 struct Command {
@@ -43,6 +44,7 @@ struct Command {
 };
 
 Command quietus_command();
+Command quietusctl_command();
 
 bool goes_with(const Option& option, const Verb& verb);
 std::string joined(const std::vector<std::string>& words, std::string_view between);

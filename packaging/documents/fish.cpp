@@ -23,8 +23,10 @@ function __@_place
                 set at (math $at + 1)
             case '-*'
             case '*'
-                echo command $at
-                return
+                if not contains -- $verb @QUIET
+                    echo command $at
+                    return
+                end
         end
         set at (math $at + 1)
     end
@@ -46,11 +48,7 @@ end
 
 function __@_runs
     set -l place (string split ' ' (__@_place))
-    if test "$place[1]" = command
-        set -l words (commandline -opc)
-        contains -- "$words[2]" @QUIET; and return 1
-        return 0
-    end
+    test "$place[1]" = command; and return 0
     contains -- $place[1] @RUNNING; and test "$place[1]-$place[2]" != bare-2
     and not string match -q -- '-*' (commandline -ct)
 end
@@ -87,8 +85,14 @@ std::string fill(const Value& value) {
     case Filler::variable: return " -x -a '(set -nx)'";
     case Filler::words: break;
   }
-  return " -x -a " +
-         quoted(joined(value.words, value.goes_on ? "= " : " ") + (value.goes_on ? "=" : ""));
+  return " -x -a " + quoted(joined(value.words, " "));
+}
+
+// An operand is no option's value: fish is only told what may stand there.
+std::string operand_fill(const Value& value) {
+  if (value.filler == Filler::words) return " -a " + quoted(joined(value.words, " "));
+  return value.filler == Filler::file ? " -F"
+                                      : " -a '(__fish_complete_directories (commandline -ct))'";
 }
 
 }  // namespace
@@ -145,6 +149,13 @@ std::string fish_completion(const Command& command) {
     if (verb.word.empty()) continue;
     text += "complete -c " + command.name + " -n __" + command.name + "_first -a " + verb.word +
             " -d " + quoted(verb.about) + '\n';
+  }
+  for (const Verb& verb : command.verbs) {
+    for (const Value& operand : verb.operands) {
+      if (operand.filler == Filler::nothing) continue;
+      text += "complete -c " + command.name + " -n '__" + command.name + "_with " + verb.word +
+              "'" + operand_fill(operand) + '\n';
+    }
   }
   text += options;
   text += "complete -c " + command.name + " -n __" + command.name + "_runs -a '(__" + command.name +

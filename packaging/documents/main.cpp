@@ -5,10 +5,20 @@
 
 #include "command.hpp"
 
+namespace {
+constexpr const char* kUsage =
+    "usage: documents quietus|quietusctl bash|zsh|fish|list|manual <SOURCE\n";
+}
+
 int main(int argc, char** argv) {
   using namespace quietus::documents;
-  const std::string_view wanted = argc == 2 ? argv[1] : "";
-  const Command command = quietus_command();
+  const std::string_view name = argc == 3 ? argv[1] : "";
+  const std::string_view wanted = argc == 3 ? argv[2] : "";
+  const Command command = name == "quietusctl" ? quietusctl_command() : quietus_command();
+  if (name != command.name) {
+    std::cerr << kUsage;
+    return 2;
+  }
   if (wanted == "bash") {
     std::cout << bash_completion(command);
   } else if (wanted == "zsh") {
@@ -21,7 +31,7 @@ int main(int argc, char** argv) {
     const std::string source(std::istreambuf_iterator<char>(std::cin), {});
     std::cout << manual(command, source);
   } else {
-    std::cerr << "usage: documents bash|zsh|fish|list|manual <SOURCE\n";
+    std::cerr << kUsage;
     return 2;
   }
   return std::cout.flush() ? 0 : 1;

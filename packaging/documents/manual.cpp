@@ -26,7 +26,9 @@ std::string verbs_of(const Option& option, const Command& command) {
       words.push_back('*' + verb + '*');
     }
   }
-  if (option.verbs.size() == command.verbs.size()) return "Goes with every verb, and without one.";
+  if (option.verbs.size() == command.verbs.size()) {
+    return bare ? "Goes with every verb, and without one." : "Goes with every verb.";
+  }
   if (words.empty()) return "Goes without a verb.";
   return "Goes with " + joined(words, ", ") + (bare ? ", and without a verb." : ".");
 }

@@ -1,9 +1,6 @@
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-
 #include "command.hpp"
 #include "program/option_table.hpp"
+#include "value_table.hpp"
 
 namespace quietus::documents {
 namespace {
@@ -11,11 +8,10 @@ namespace {
 const std::vector<std::string> kSignals = {"TERM", "INT", "HUP", "QUIT", "KILL", "USR1", "USR2"};
 const std::vector<std::string> kPolicies = {"tree", "group", "keep-on-success"};
 const std::vector<std::string> kLimits = {
-    "as",   "core",   "cpu",   "data", "fsize",  "locks",  "memlock",    "msgqueue",
-    "nice", "nofile", "nproc", "rss",  "rtprio", "rttime", "sigpending", "stack"};
+    "as=",   "core=",   "cpu=",   "data=", "fsize=",  "locks=",  "memlock=",    "msgqueue=",
+    "nice=", "nofile=", "nproc=", "rss=",  "rtprio=", "rttime=", "sigpending=", "stack="};
 
-// By the name that help gives the value. A new name has to be decided here: the build stops.
-const Value kValues[] = {
+const std::vector<Value> kValues = {
     {.name = "DURATION"},
     {.name = "BYTES"},
     {.name = "N"},
@@ -34,21 +30,6 @@ const Value kValues[] = {
      .goes_on = true,
      .repeatable = true},
 };
-
-Value value_of(const OptionSpec& spec) {
-  for (const Value& value : kValues) {
-    if (value.name == spec.value) return value;
-  }
-  std::fprintf(stderr, "documents: --%s: nothing is known of the value %s\n",
-               std::string(spec.name).c_str(), std::string(spec.value).c_str());
-  std::exit(1);
-}
-
-std::string one_line(std::string_view text) {
-  std::string line(text);
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  return line;
-}
 
 }  // namespace
 
@@ -71,7 +52,7 @@ Command quietus_command() {
                   .has_value = spec.takes != Takes::nothing,
                   .help = one_line(spec.help)};
     if (!spec.alias.empty()) option.names.emplace_back(spec.alias);
-    if (option.has_value) option.value = value_of(spec);
+    if (option.has_value) option.value = value_named(spec.value, kValues);
     for (std::size_t at = 0; at < bits.size(); ++at) {
       if ((spec.verbs & bits[at]) != 0) option.verbs.push_back(command.verbs[at].word);
     }

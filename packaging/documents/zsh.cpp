@@ -25,7 +25,7 @@ std::string action(const Value& value) {
     case Filler::variable: return "_parameters -g \"*export*\"";
     case Filler::words: break;
   }
-  if (value.goes_on) return "compadd -S = -- " + joined(value.words, " ");
+  if (value.goes_on) return "compadd -S \"\" -- " + escaped(joined(value.words, " "), ":");
   return '(' + joined(value.words, " ") + ')';
 }
 
@@ -70,6 +70,11 @@ std::string zsh_completion(const Command& command) {
     } else if (verb.takes_command) {
       options += "      '(-)1: :_command_names -e'\n      '*:: :_normal'\n";
     }
+    for (std::size_t at = 0; at < verb.operands.size(); ++at) {
+      const Value& operand = verb.operands[at];
+      options += "      '" + std::to_string(at + 1) + "::" + escaped(operand.name, ":\\") + ':' +
+                 action(operand) + "'\n";
+    }
     options += "    ) ;;\n";
   }
   std::string text = "#compdef " + command.name + "\n# Completes " + command.name +
@@ -80,9 +85,12 @@ std::string zsh_completion(const Command& command) {
           "() {\n"
           "  local verb= first='_command_names -e'\n"
           "  local -a specifications\n"
-          "  ((CURRENT > 2)) || first=" +
+          "  if ((CURRENT == 2)); then\n"
+          "    first=" +
           name +
           "_verbs\n"
+          "    specifications=(\"1: :$first\")\n"
+          "  fi\n"
           "  case $words[2] in\n    (" +
           words +
           ")\n"

@@ -2,7 +2,7 @@
 # Prints what zsh offers for a line, one candidate a line: types the line and a tab into an
 # interactive zsh on a terminal of its own, whose compadd prints what it would have shown.
 #
-#   candidates.zsh FOLDER LINE    FOLDER holds the completion, _quietus
+#   candidates.zsh FOLDER LINE    FOLDER holds the completion of the line's command
 zmodload zsh/zpty
 folder=$1 line=$2
 scratch=$(mktemp -d)
