@@ -56,7 +56,7 @@ aarch64 &        | musl-aarch64                          | bash tests/aarch64/ru
 tsan &           |                                       | build tsan && bash tests/lib/shares.sh 4 build/tsan/client_tests
 faults           | dev                                   | build/dev/faults
 client           | dev                                   | bash tests/lib/shares.sh 4 build/dev/client_tests
-client-installed | dev:libquietus                        | bash tests/client/installed.sh
+client-installed | dev:libquietus_bootstrap              | bash tests/client/installed.sh
 cli              | dev                                   | $blackbox ^cli$
 matrix           | dev musl                              | QUIETUS_BINARY=$PWD/build/musl/quietus bash tests/matrix/run.sh build/dev/matrix_tests
 owned-gc &       | musl release:quietusctl               | bash tests/cli/owned_gc.sh build/release/quietusctl build/musl/quietus

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The library as somebody else's program finds it once it is installed: by CMake and by pkg-config,
-# with nothing of this repository in reach. Needs libquietus built in build/dev.
+# with nothing of this repository in reach. Needs libquietus_bootstrap built in build/dev.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 scratch=$(mktemp -d)
