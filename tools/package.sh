@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Builds what is shipped: for each architecture a Debian package and an archive, and their checksums.
+# Builds what is shipped: of the supervisor a Debian package and an archive for each architecture; of the
+# controller, which needs this machine's C library, packages for this machine's; and their checksums.
 # The same sources give the same bytes, wherever and whenever they are built.
 #
-#   package.sh [FOLDER]    the packages go there (default: build/packages)
+#   package.sh [FOLDER [supervisor]]    the packages go there (default: build/packages); with "supervisor"
+#                                       only its own, which take a tenth of the time
 #
 # The date in the packages is SOURCE_DATE_EPOCH, by default that of the commit.
 set -euo pipefail
@@ -16,12 +18,23 @@ export SOURCE_DATE_EPOCH
 rm -rf "$output"
 mkdir -p "$output"
 log=$output.log
+quietly() { "$@" >"$log" 2>&1 || { tail -n 40 "$log"; exit 1; }; }
 
-# What holds the date is always made anew.
-build() {  # PRESET
-  rm -rf "build/$1"/packaging/documents/{man,changelog*}
-  cmake --preset "$1" && cmake --build --preset "$1" --target quietus documents
+build() {  # PRESET TARGET...
+  quietly cmake --preset "$1"
+  quietly cmake --build --preset "$1" --target "${@:2}"
 }
+packages() {  # PRESET
+  quietly cpack --config "build/$1/CPackConfig.cmake" -B "build/$1/cpack"
+  mv "build/$1"/cpack/*.deb "$output/"
+  rm -rf "build/$1/cpack"
+}
+
+# Manual and completions are the same for all. What holds the date is always made anew.
+documents=build/musl/packaging/documents
+rm -rf $documents/{man,changelog*}
+build musl quietus documents
+build musl-aarch64 quietus
 
 # A reproducible archive: names in order, one time, one owner, no time in the envelope.
 archive() {  # FOLDER
@@ -30,11 +43,8 @@ archive() {  # FOLDER
 }
 
 for preset in musl musl-aarch64; do
-  build $preset >"$log" 2>&1 || { tail -n 40 "$log"; exit 1; }
-  cpack --config build/$preset/CPackConfig.cmake -B build/$preset/cpack >"$log" 2>&1 ||
-    { tail -n 40 "$log"; exit 1; }
-  mv build/$preset/cpack/*.deb "$output/"
-  rm -rf build/$preset/cpack
+  [ $preset = musl ] || cp -rT $documents build/$preset/packaging/documents
+  packages $preset
 
   machine=x86_64
   [ $preset = musl ] || machine=aarch64
@@ -42,8 +52,7 @@ for preset in musl musl-aarch64; do
   name=quietus-$version-linux-$machine
   stage=build/$preset/stage/$name
   rm -rf build/$preset/stage
-  cmake --install build/$preset --component quietus --prefix "$stage" >"$log" 2>&1 ||
-    { tail -n 40 "$log"; exit 1; }
+  quietly cmake --install build/$preset --component quietus --prefix "$stage"
   # What only Debian reads.
   rm -r "$stage/share/lintian" "$stage/share/doc/quietus/"{copyright,changelog.gz}
   cp LICENSE CHANGELOG.md "$stage/share/doc/quietus/"
@@ -51,6 +60,13 @@ for preset in musl musl-aarch64; do
   archive "$stage" >"$output/$name.tar.gz"
   rm -rf build/$preset/stage
 done
+
+# It brings the two supervisors along.
+if [ "${2-}" != supervisor ]; then
+  build release quietusctl
+  cp -rT $documents build/release/packaging/documents
+  packages release
+fi
 rm -f "$log"
 cd "$output"
 sha256sum -- *.deb *.tar.gz >SHA256SUMS

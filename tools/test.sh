@@ -34,7 +34,7 @@ format           |                                       | bash tools/format.sh 
 shell            |                                       | find . -name "*.sh" -not -path "./build/*" -exec shellcheck .ci/run tests/lib/standins/* {} +
 model &          |                                       | bash tests/model/run.sh
 documents        | musl release:quietusctl               | bash tests/documents/run.sh
-packages &       | musl musl-aarch64                     | bash tests/packages/run.sh
+packages &       | musl musl-aarch64 release:quietus release:quietusctl | bash tests/packages/run.sh
 fences           | dev release:quietus musl musl-aarch64 | bash tests/fences/run.sh
 recipes &        | musl                                  | bash tests/recipes/run.sh
 container        |                                       | bash tools/container.sh

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# What is shipped: the same bytes from two folders; a Debian package that installs, serves, is upgraded
-# and leaves nothing; archives with the same content; an image FROM scratch. Needs root or sudo, and what
+# What is shipped: the same bytes from two folders; Debian packages that install, serve, are upgraded
+# and leave nothing; archives with the same content; an image FROM scratch. Needs root or sudo, and what
 # tools/setup.sh test installs. Ends with the count.
 #
-# The clean Debian that the package is tried in is kept in build/debian.
+# The second folder makes the supervisor's packages only; with QUIETUS_REPRODUCE=1 also the controller's,
+# which are minutes of compiling. The clean Debian that all are tried in is kept in build/debian.
 # shellcheck disable=SC2016  # what stands in quotes is for the shell inside
 set -u
 [ "$(id -u)" = 0 ] || exec sudo -n -E bash "$0" "$@"
@@ -17,7 +18,7 @@ podman_in "$scratch/podman"
 finish() {
   podman_out
   rm -rf --one-file-system "$scratch"
-  [ -z "${SUDO_UID-}" ] || chown -R --reference="$root/README.md" "$root"/build/{musl,musl-aarch64,packages}
+  [ -z "${SUDO_UID-}" ] || chown -R --reference="$root/README.md" "$root"/build/{musl,musl-aarch64,release,packages}
 }
 trap finish EXIT
 # shellcheck source=tests/lib/tally.sh
@@ -39,14 +40,15 @@ build_elsewhere() {
   elsewhere=$scratch/another/folder/with/a/longer/name
   git clone -q "$root" "$elsewhere" &&
     git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$elsewhere" &&
-    (cd "$elsewhere" && umask 077 && TZ=Asia/Tokyo LANG=C.UTF-8 bash tools/package.sh "$scratch/second")
+    (cd "$elsewhere" && umask 077 && TZ=Asia/Tokyo LANG=C.UTF-8 bash tools/package.sh "$scratch/second" "${again[@]}")
 }
+again=(supervisor) count_again=4
+[ -z "${QUIETUS_REPRODUCE-}" ] || again=() count_again=6
 holds 'they are built in another folder' build_elsewhere
-holds 'both folders give the same packages' diff "$packages/SHA256SUMS" "$scratch/second/SHA256SUMS"
-count_is() { [ "$(wc -l <"$packages/SHA256SUMS")" = "$1" ] && cat "$packages/SHA256SUMS"; }
-holds 'a package and an archive for each architecture' count_is 4
-sums_hold() { (cd "$packages" && sha256sum -c SHA256SUMS); }
-holds 'the checksums are those of the files' sums_hold
+# Sums of the one, files of the other.
+sums_hold() { [ "$(wc -l <"$1/SHA256SUMS")" = "$2" ] && (cd "$packages" && sha256sum -c "$1/SHA256SUMS"); }
+holds 'both folders give the same packages' sums_hold "$scratch/second" $count_again
+holds 'two packages and two archives of the supervisor, two packages of the controller' sums_hold "$packages" 6
 rm -rf "$scratch/another"
 
 # --- what is in them --------------------------------------------------------------------------------
@@ -58,6 +60,9 @@ holds 'both packages hold the same files' diff <(names_in "$amd64") <(names_in "
 extract() { mkdir -p "$scratch/$1" && dpkg-deb -x "$2" "$scratch/$1"; }
 extract amd64 "$amd64"
 extract arm64 "$arm64"
+native=$(dpkg --print-architecture)
+names=(quietus quietusctl libquietus-dev)  # what is installed
+for name in quietusctl libquietus-dev; do extract $name "$packages/${name}"_*_"$native.deb"; done
 holds 'the amd64 package is for x86-64' grep -q X86-64 <(readelf -h "$scratch/amd64/usr/bin/quietus")
 holds 'the arm64 package is for AArch64' grep -q AArch64 <(readelf -h "$scratch/arm64/usr/bin/quietus")
 same_binary() {  # DEBIAN ARCHIVE
@@ -66,24 +71,41 @@ same_binary() {  # DEBIAN ARCHIVE
 }
 holds 'the x86_64 archive holds the same binary' same_binary amd64 x86_64
 holds 'the aarch64 archive holds the same binary' same_binary arm64 aarch64
-for deb in "$amd64" "$arm64"; do
+tells_no_folder() { ! grep -rF -e "$root" "$scratch"/{amd64,arm64,quietusctl,libquietus-dev}; }
+holds 'nothing in them tells where they were built' tells_no_folder
+same_supervisors() {
+  cmp "$scratch/amd64/usr/bin/quietus" "$scratch/quietusctl/usr/libexec/quietus/quietus-x86_64" &&
+    cmp "$scratch/arm64/usr/bin/quietus" "$scratch/quietusctl/usr/libexec/quietus/quietus-aarch64"
+}
+holds 'quietusctl brings along the supervisors that are shipped' same_supervisors
+builds_with_it() {
+  cp -r examples/run_command "$scratch/user" &&
+    sed -i 's/REQUIRED)/REQUIRED COMPONENTS bootstrap)/; s/quietus::quietus/quietus::bootstrap/' "$scratch/user/CMakeLists.txt" &&
+    cmake -S "$scratch/user" -B "$scratch/user/build" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/libquietus-dev/usr" &&
+    cmake --build "$scratch/user/build" && [ "$("$scratch/user/build/user")" = 'hello from inside' ]
+}
+holds 'a program is built with libquietus-dev' builds_with_it
+for deb in "$packages"/*.deb; do
   is_clean() { [ -z "$(lintian --allow-root "$deb" 2>&1)" ] || { lintian --allow-root "$deb"; false; }; }
   holds "lintian has nothing to say about $(basename "$deb")" is_clean
 done
 
 # --- in a clean Debian ------------------------------------------------------------------------------
 
+# What the test asks for, and what the packages depend on.
+contents=(man-db bash-completion libarchive13 libcurl4 libasio-dev libexpected-dev)
 make_debian() {
   local mirror
   # shellcheck disable=SC2016  # the dollars are for apt
   mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Identifier: Packages' |
     awk '$2 == "bookworm" && $3 == "main" {print $1; exit}')
-  rm -rf "$root/build/debian.part"
-  debootstrap --variant=minbase --include=man-db,bash-completion bookworm "$root/build/debian.part" \
+  rm -rf "$root"/build/debian{,.part}
+  debootstrap --variant=minbase --include="$(IFS=,; echo "${contents[*]}")" bookworm "$root/build/debian.part" \
     "${mirror:-http://deb.debian.org/debian}" && rm -rf "$root"/build/debian.part/var/cache/apt/archives/*.deb &&
     mv "$root/build/debian.part" "$root/build/debian"
 }
-[ -d build/debian ] || make_debian >"$scratch/output" 2>&1 || give_up 'a clean Debian'
+holds_contents() { dpkg-query --admindir=build/debian/var/lib/dpkg -W "${contents[@]}"; }
+holds_contents >/dev/null 2>&1 || make_debian >"$scratch/output" 2>&1 || give_up 'a clean Debian'
 debian=$scratch/debian
 cp -a --reflink=auto build/debian "$debian"
 
@@ -98,31 +120,48 @@ inventory() { (cd "$debian" && find . -path ./proc -prune -o -printf '%p %y %m %
 theirs='^\./var/(log|cache/man|lib/dpkg/(status|available|lock))'
 before=$(inventory | grep -vE "$theirs")
 
-# An older version, with a file that the new one no longer has.
+# Older versions, with a file that the new ones no longer have.
 older() {
-  cp -a "$scratch/amd64" "$scratch/older"
-  dpkg-deb -e "$amd64" "$scratch/older/DEBIAN"
-  sed -i 's/^Version: .*/Version: 0.0.9/' "$scratch/older/DEBIAN/control"
-  touch "$scratch/older/usr/share/doc/quietus/gone-in-the-next-version"
-  dpkg-deb -b --root-owner-group "$scratch/older" "$debian/root/older.deb"
+  local name
+  for name in "${names[@]}"; do
+    dpkg-deb -R "$packages/${name}"_*_"$native.deb" "$scratch/older" &&
+      sed -i 's/^Version: .*/Version: 0.0.9/' "$scratch/older/DEBIAN/control" &&
+      touch "$scratch/older/usr/share/doc/$name/gone-in-the-next-version" &&
+      dpkg-deb -b -Znone --root-owner-group "$scratch/older" "$debian/root/older-$name.deb" || return
+    rm -r "$scratch/older"
+  done
 }
-holds 'an older package is made' older
-cp "$amd64" "$debian/root/quietus.deb"
+holds 'older packages are made' older
+for name in "${names[@]}"; do cp "$packages/${name}"_*_"$native.deb" "$debian/root/$name.deb"; done
 
-holds 'there is no quietus before' inside sh -c '! command -v quietus'
-holds 'the older package installs' inside dpkg -i /root/older.deb
-holds 'the upgrade installs' inside dpkg -i /root/quietus.deb
-version_is() { [ "$(inside dpkg-query -W -f '${Version}' quietus)" = "$(inside quietus --version | cut -d' ' -f2)" ]; }
-holds 'package and program have the same version' version_is
-holds 'the upgrade removes what is no longer shipped' inside test ! -e /usr/share/doc/quietus/gone-in-the-next-version
-holds 'the files are as they were packed' inside dpkg --verify quietus
-holds 'the package depends on nothing' test -z "$(dpkg-deb -f "$amd64" Depends Pre-Depends Recommends)"
-for page in quietus quietus-receipt quietus-session; do
+holds 'there is no quietus before' inside sh -c '! command -v quietus && ! command -v quietusctl'
+holds 'the older packages install' inside sh -c 'dpkg -i /root/older-*.deb'
+holds 'the upgrade installs' inside sh -c 'rm /root/older-*.deb && dpkg -i /root/*.deb'
+version_is() { [ "$(inside dpkg-query -W -f '${Version}' "$1")" = "$(inside "$1" --version | cut -d' ' -f2)" ]; }
+for name in quietus quietusctl; do holds "$name: package and program have the same version" version_is $name; done
+holds 'the upgrade removes what is no longer shipped' inside sh -c '! ls /usr/share/doc/*/gone-in-the-next-version'
+for name in "${names[@]}"; do holds "$name: the files are as they were packed" inside dpkg --verify "$name"; done
+field() { dpkg-deb -f "$debian/root/$1.deb" "${@:2}"; }
+holds 'quietus depends on nothing' test -z "$(field quietus Depends Pre-Depends Recommends)"
+depends_on_its_libraries() {
+  local library owner depends
+  depends=", $(field quietusctl Depends),"
+  while read -r library; do
+    owner=$(inside dpkg -S "*/$library" | cut -d: -f1 | sort -u)
+    [[ -n $owner && $depends == *", $owner "* ]] || { echo "$library of '$owner' is not in$depends"; return 1; }
+  done < <(readelf -d "$scratch/quietusctl/usr/bin/quietusctl" | sed -nE 's/.*NEEDED.*\[(.*)\]/\1/p')
+}
+holds 'quietusctl depends on the libraries that it is linked with' depends_on_its_libraries
+for page in quietus quietus-receipt quietus-session quietusctl; do
   holds "man finds $page" inside man -w "$page"
 done
-holds 'bash loads the completion' inside bash -c '. /usr/share/bash-completion/bash_completion
-  _completion_loader quietus; complete -p quietus && COMP_WORDS=(quietus la) COMP_CWORD=1 COMP_LINE="quietus la" COMP_POINT=10
-  _quietus && test "${COMPREPLY[*]}" = launch'
+loads() {  # COMMAND BEGINNING WORD
+  inside bash -c '. /usr/share/bash-completion/bash_completion
+    _completion_loader $0; complete -p $0 && COMP_WORDS=($0 $1) COMP_CWORD=1 COMP_LINE="$0 $1" COMP_POINT=$((${#0} + 1 + ${#1}))
+    _$0 && test "${COMPREPLY[*]}" = $2' "$@"
+}
+holds 'bash loads the completion of quietus' loads quietus la launch
+holds 'bash loads the completion of quietusctl' loads quietusctl ba batch
 in_path() { case " $1 " in *" $2 "*) ;; *) echo "$2 is not in $1"; false ;; esac; }
 zsh_folder=$(dirname "$(find "$scratch/amd64" -name _quietus)")
 holds 'zsh looks where the completion is' in_path "$(zsh -fc 'echo $fpath')" "${zsh_folder#"$scratch/amd64"}"
@@ -141,7 +180,19 @@ ends_all() {
       case $receipt in *"confirmed\": true"*) ;; *) false ;; esac'
 }
 holds 'quietus ends a detached process' ends_all
-holds 'it is removed' inside dpkg --purge quietus
+# A file of the sandbox comes out, and nothing stays in the ledger.
+controls() {
+  inside sh -ec 'export XDG_STATE_HOME=/tmp/state; cd /tmp; code=0
+    quietusctl run --sandbox local --workdir /tmp --timeout 5 --collect made --into /tmp/fetched -- \
+      sh -c "echo work >made; exit 7" || code=$?
+    echo "exit code $code"; test $code = 7; test "$(cat fetched/made)" = work
+    test -z "$(find state -type f)"; rm -r made fetched state'
+}
+holds 'quietusctl runs a command' controls
+holds 'quietusctl doctor passes' inside quietusctl doctor --sandbox local
+holds 'quietusctl runs a command without quietus' inside sh -ec 'dpkg --remove quietus >/dev/null
+  XDG_STATE_HOME=/tmp/state quietusctl run --sandbox local --timeout 5 -- true; rm -r /tmp/state'
+holds 'they are removed' inside dpkg --purge "${names[@]}"
 rm "$debian"/root/*.deb
 leaves_nothing() { diff <(echo "$before") <(inventory | grep -vE "$theirs"); }
 holds 'nothing is left' leaves_nothing
