@@ -4,6 +4,7 @@
 #   setup.sh demo        what tools/demo.sh needs: a compiler, CMake, Ninja, musl
 #   setup.sh container   what tools/container.sh needs: also the controller's libraries, and podman
 #   setup.sh bench       what tools/bench.sh needs: also the controller's libraries, and the peers
+#   setup.sh coverage    what tools/coverage.sh and tools/fuzz.sh need: everything, and a newer clang
 #   setup.sh test        what tools/test.sh needs: everything
 #
 # Quiet when nothing is missing. Works as root, or with sudo; a minimal debootstrap is enough.
@@ -20,6 +21,8 @@ tests=(pkgconf libgtest-dev libgmock-dev clang clang-format clang-tidy libclang-
   scdoc man-db zsh fish lintian debootstrap qemu-user-static
   make systemd openssh-server openssh-client slurmctld slurmd slurm-client munge
   g++-aarch64-linux-gnu musl-dev:arm64 qemu-system-arm cpio)
+# Of those in Debian 12 the one that knows coroutines and keeps counters in mapped files.
+coverage=(clang-19 llvm-19 libclang-rt-19-dev)
 
 # Adapters are tested with an agent from the npm registry; somebody else's Node.js will do.
 command -v npm >/dev/null || tests+=(nodejs npm)
@@ -28,8 +31,11 @@ case "${1-}" in
   demo) wanted=("${demo[@]}") ;;
   container) wanted=("${demo[@]}" "${controller[@]}" "${container[@]}") ;;
   bench) wanted=("${demo[@]}" "${controller[@]}" "${bench[@]}") ;;
-  test) wanted=("${demo[@]}" "${controller[@]}" "${container[@]}" "${bench[@]}" "${tests[@]}") ;;
-  *) echo "usage: setup.sh demo|container|bench|test" >&2; exit 2 ;;
+  test | coverage)
+    wanted=("${demo[@]}" "${controller[@]}" "${container[@]}" "${bench[@]}" "${tests[@]}")
+    [ "$1" = test ] || wanted+=("${coverage[@]}")
+    ;;
+  *) echo "usage: setup.sh demo|container|bench|test|coverage" >&2; exit 2 ;;
 esac
 
 # A bare name means this machine's architecture; dpkg-query would be content with any.
