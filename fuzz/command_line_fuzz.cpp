@@ -1,5 +1,7 @@
 // The command line: one word a line, then an empty line, then the environment. A refusal is one
 // printable line; what is accepted keeps every rule that the rest of the program relies on.
+//
+// Module: program/command_line.cpp
 #include <algorithm>
 #include <string>
 #include <vector>

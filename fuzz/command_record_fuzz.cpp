@@ -1,4 +1,6 @@
 // --command-fd: what is read is exactly the record, and no byte beyond it.
+//
+// Module: session/command_record.cpp
 #include <string>
 
 #include "paper_kernel.hpp"

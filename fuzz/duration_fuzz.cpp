@@ -1,5 +1,7 @@
 // Durations: what is accepted lies within bounds, prints back as itself, and is what strtold makes
 // of the same digits; what strtold takes is accepted.
+//
+// Module: contract/duration.cpp
 #include <cmath>
 #include <string>
 

@@ -1,9 +1,12 @@
 // supervisor.id: any bytes are read without harm; what we write from a /proc of any bytes is JSON
 // that reads back as what was read there.
+//
+// Module: session/identity_reader.cpp supervisor/identity.cpp
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "contract/session_files.hpp"
 #include "json_reader.hpp"
 #include "kernel/procfs.hpp"
 #include "paper_kernel.hpp"
@@ -22,6 +25,18 @@ void check_any(std::string_view bytes) {
   for (const auto& span : {identity.started, identity.timeout}) {
     require(!span || (*span > quietus::Span{} && *span <= quietus::kForever), "times are bounded");
   }
+}
+
+// The same from the file, of which only the beginning is read.
+void check_file(std::string_view bytes) {
+  fuzz::PaperKernel kernel;
+  kernel.files[quietus::kSessionFiles.identity] = bytes.substr(0, 4096);
+  const auto directory =
+      quietus::SessionDirectory::open(kernel, "/session", quietus::kSessionFiles);
+  const quietus::Identity identity = quietus::read_identity(kernel, *directory);
+  require(identity.halves.size() == quietus::parse_identity(bytes.substr(0, 4096)).halves.size(),
+          "a file holds what its text does");
+  require(kernel.changes.empty() && kernel.sent.empty(), "it only reads");
 }
 
 void check_written(fuzz::Input input) {
@@ -63,6 +78,7 @@ void check_written(fuzz::Input input) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes = fuzz::text_of(data, size);
   check_any(bytes);
+  check_file(bytes);
   check_written(fuzz::Input(bytes));
   return 0;
 }

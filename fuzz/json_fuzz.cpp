@@ -1,5 +1,7 @@
 // The JSON writer: a value of any shape and bytes is written, read by another reader and compared.
 // Then a receipt and a report with such bytes in them.
+//
+// Module: contract/json.cpp contract/receipt.cpp contract/report.cpp
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -130,6 +132,12 @@ void check_report(Input& input) {
   process.command_line = text_from(input);
   outcome.survivors.push_back(process);
   outcome.kept.push_back(process);
+  outcome.steps.push_back({.action = "terminate",
+                           .signal = input.byte(),
+                           .at = quietus::Span(span_from(input)),
+                           .until = quietus::Span(span_from(input)),
+                           .rounds = input.number(),
+                           .reached = input.number()});
   outcome.fell_back(text_from(input), input.byte(), text_from(input));
   outcome.notes.push_back(text_from(input));
   const std::string text = quietus::report_json(outcome);

@@ -1,6 +1,8 @@
 // An entry of the ledger, and patterns of artifacts. What is believed of an entry may be stopped
 // and removed: so it names a session directory of its own and nothing else, and is written as it
 // was read. A pattern never leads out of the folder that it begins in.
+//
+// Module: cli/glob.cpp cli/ledger_entry.cpp
 #include <algorithm>
 #include <string>
 

@@ -1,9 +1,12 @@
 // Rows of /proc and /etc/passwd: the first byte says which. What is read prints back as the same.
+//
+// Module: kernel/procfs.cpp program/c_library.cpp
 #include <algorithm>
 #include <string>
 
 #include "contract/decimal.hpp"
 #include "kernel/procfs.hpp"
+#include "paper_kernel.hpp"
 #include "program/c_library.hpp"
 #include "property.hpp"
 #include "supervisor/launch.hpp"
@@ -13,6 +16,14 @@ using namespace quietus::sys;
 using quietus::decimal;
 
 namespace {
+
+#if defined(__x86_64__)
+constexpr const char* kGlibcLoader = "/lib64/ld-linux-x86-64.so.2";
+constexpr const char* kMuslLoader = "/lib/ld-musl-x86_64.so.1";
+#else
+constexpr const char* kGlibcLoader = "/lib/ld-linux-aarch64.so.1";
+constexpr const char* kMuslLoader = "/lib/ld-musl-aarch64.so.1";
+#endif
 
 std::string printed(const StatRow& row) {
   return decimal(row.pid) + " (" + row.comm + ") " + row.state + ' ' + decimal(row.ppid) + ' ' +
@@ -85,6 +96,27 @@ void check_version(std::string_view version, std::string_view bytes) {
   require(version.empty() || text(version.front()), "that can be printed");
 }
 
+// Two loaders, a library and a shell, parted by 0x1f.
+void check_libraries(fuzz::Input input) {
+  fuzz::PaperKernel kernel;
+  const std::string_view glibc = input.word('\x1f');
+  const std::string_view musl = input.word('\x1f');
+  if (!glibc.empty()) kernel.files[kGlibcLoader] = glibc;
+  if (!musl.empty()) kernel.files[kMuslLoader] = musl;
+  kernel.files["/lib64/libc.so.6"] = input.word('\x1f');
+  kernel.files["/bin/sh"] = input.rest();
+  quietus::CLibraries found;
+  quietus::find_c_libraries(kernel, found);
+  require(kernel.changes.empty(), "it only reads");
+  for (const quietus::CLibrary& one : found) {
+    if (one.name == nullptr) continue;
+    require(kernel.files.contains(one.loader), "a library has its loader");
+    require(one.name != std::string_view("unknown") || one.version[0] == 0,
+            "what is not known has no version");
+  }
+  require(found[0].name != nullptr || (glibc.empty() && musl.empty()), "a loader is told");
+}
+
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -99,6 +131,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     case 'l': check_command_line(bytes); break;
     case 'p': check_passwd(bytes); break;
     case 'm': check_marker(bytes); break;
+    case 'L': check_libraries(fuzz::Input(bytes)); break;
     case 'v':
       check_version(quietus::glibc_version(bytes), bytes);
       check_version(quietus::musl_version(bytes), bytes);

@@ -1,5 +1,7 @@
 // A receipt read back, judged by another JSON reader: what is strict is JSON, has the four values
 // that the other reader sees, and is written as bytes that read back as the same.
+//
+// Module: contract/receipt_parse.cpp
 #include <algorithm>
 #include <string>
 

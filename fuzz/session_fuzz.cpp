@@ -3,6 +3,8 @@
 // signalled, with TERM. The input: two bytes of switches, the time of the files, then texts that
 // are parted by 0x1f: claim, supervisor.pid, supervisor.id, cleanup.json, and for some processes
 // stat, status and command line.
+//
+// Module: session/status.cpp session/upstream.cpp
 #include <algorithm>
 #include <csignal>
 #include <set>

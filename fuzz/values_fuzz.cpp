@@ -1,4 +1,6 @@
 // Whole numbers and the values of single options: what is accepted is in range and prints back.
+//
+// Module: contract/decimal.hpp contract/signals.cpp program/values.cpp
 #include <string>
 
 #include "contract/decimal.hpp"
