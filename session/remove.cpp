@@ -56,6 +56,9 @@ class Emptying {
   Emptying(sys::Gate& gate, int top) : gate_(gate), top_(top) {}
 
   sys::Result<sys::Unit> run() {
+    const auto status = sys::fstat(gate_, top_);
+    if (!status) return tl::unexpected(status.error());
+    device_ = status->st_dev;
     for (int pass = 0; pass < kPasses; ++pass) {
       auto directory = sys::open_at(gate_, top_, ".", kOpenDirectory);
       if (!directory) return tl::unexpected(directory.error());
@@ -85,6 +88,9 @@ class Emptying {
     const auto directory = open_to_empty(gate_, top_, name);
     // No directory: then the first error is the one to tell.
     if (!directory) return sys::gone(directory.error()) ? sys::Result<sys::Unit>{} : unlinked;
+    // What is mounted here is somebody else's.
+    const auto status = sys::fstat(gate_, directory->get());
+    if (status && status->st_dev != device_) return tl::unexpected(sys::Error{EXDEV, "unlink"});
     sys::Result<sys::Unit> worked;
     const auto listed = sys::for_each_name(gate_, directory->get(), [&](const char* inner) {
       sys::Result<sys::Unit> inner_unlinked;
@@ -111,6 +117,7 @@ class Emptying {
 
   sys::Gate& gate_;
   int top_;
+  dev_t device_ = 0;
   std::uint64_t lifted_ = 0;
 };
 

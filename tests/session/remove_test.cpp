@@ -1,6 +1,7 @@
 // remove: retires by rename, deletes whatever the worker left, and nothing else.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +53,23 @@ TEST_F(RemoveVerb, deletes_a_session_in_any_state_that_is_over) {
   expect_removed();  // done
   Ended no_parent = end_of(plain({"remove", "--session", path("no/parent")}));
   EXPECT_EQ(no_parent.status, 0);
+}
+
+TEST_F(RemoveVerb, leaves_what_is_mounted_in_the_directory) {
+  NEEDS_ROOT();
+  fs::create_directory(dir());
+  const std::string mounted = dir() + "/mounted";
+  const std::string precious = mounted + "/sub/precious";
+  fs::create_directory(mounted);
+  ASSERT_EQ(mount("none", mounted.c_str(), "tmpfs", 0, ""), 0);
+  fs::create_directories(precious);
+  const Ended ended = does("remove", {}, 60);
+  EXPECT_EQ(ended.status, 1) << ended.text();
+  const bool there = exists(retired() + "/mounted/sub/precious");
+  EXPECT_EQ(umount2((retired() + "/mounted").c_str(), MNT_DETACH), 0);
+  EXPECT_TRUE(there) << ended.text();
+  // Once it is gone, the next attempt finishes.
+  expect_removed();
 }
 
 TEST_F(RemoveVerb, refuses_while_a_half_lives) {
