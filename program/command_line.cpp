@@ -160,7 +160,7 @@ class Parser {
   // What stands at the path is replaced: as root that would take a device from everybody.
   Taken store_record(const OptionSpec& spec, std::string_view value, std::string& into) {
     if (value.starts_with("/dev/") && value.rfind('/') == 4) {
-      return broken(spec, value, "a file that may be replaced, no device");
+      return broken(spec, value, "no device");
     }
     return store_path(spec, value, into);
   }
@@ -307,6 +307,10 @@ class Parser {
     return {};
   }
 
+  static Taken same_file(const char* option, const std::string& path) {
+    return wrong("argument " + std::string(option) + ": must be another file, not " + quoted(path));
+  }
+
   Taken finish_options() const {
     const Options& o = line_.options;
     if (o.output_limit && o.output.empty() && verb_.bit != kLaunch) {
@@ -320,9 +324,10 @@ class Parser {
       return wrong("argument --isolate: must go with --descendants tree, not " +
                    quoted(name(o.descendants)) + ": nobody outlives a PID namespace");
     }
-    if (!o.receipt.empty() && o.receipt == o.report) {
-      return wrong("argument --report: must be another file than --receipt, not " +
-                   quoted(o.report));
+    // Each would replace what another one has made.
+    if (!o.report.empty() && o.report == o.receipt) return same_file("--report", o.report);
+    if (!o.output.empty() && (o.output == o.receipt || o.output == o.report)) {
+      return same_file("--output", o.output);
     }
     return {};
   }
