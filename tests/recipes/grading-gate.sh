@@ -35,7 +35,10 @@ sed -i 's/--cleanup-timeout 5/--cleanup-timeout 1/' grade
 expect 'partial work is graded' env LIMIT=1 sh ./grade ./harness ./verifier
 expect 'nothing of the late harness ran' grep -qx alone grade.txt
 
-rm grade.txt receipt.json
+rm grade.txt
+expect 'what never ran is not graded' ends_with 75 sh ./grade ./nosuch ./verifier
+expect 'its verifier did not run' [ ! -e grade.txt ]
+rm receipt.json
 mkdir receipt.json
 expect 'the gate stays shut without a receipt' ends_with 75 env LIMIT=1 sh ./grade ./harness ./verifier
 expect 'the verifier did not run' [ ! -e grade.txt ]
