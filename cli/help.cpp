@@ -42,7 +42,7 @@ std::string options_text(Verb verb) {
 
 // The verb, and what it is about, wrapped beside it.
 std::string verb_line(const VerbSpec& spec) {
-  constexpr std::size_t kColumn = 11;
+  constexpr std::size_t kColumn = 12;
   constexpr std::size_t kWidth = 79;
   std::string text;
   std::string line = "  " + std::string(spec.word);

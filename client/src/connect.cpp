@@ -12,7 +12,8 @@ constexpr Span kCreateTime = 30min;
 
 Error not_running(const std::string& name, SandboxStatus status) {
   return {ErrorKind::sandbox,
-          "'" + name + "' does not run: it is " + std::string(quietus::name(status)), "start it"};
+          "'" + name + "' does not run: it is " + std::string(quietus::name(status)),
+          "start it, or check its name"};
 }
 
 // Whatever came of the making: nothing of it may stay.
