@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 namespace quietus::cli {
 namespace {
@@ -42,7 +43,7 @@ class Reader {
     // A number beyond 64 bits is read as a double, and refused here.
     if (!value->is_number_integer()) return refuse(key, "must be a whole number"), Number{0};
     const auto number = value->get<std::int64_t>();
-    if (number < 0 || number > std::numeric_limits<std::int32_t>::max() * std::int64_t{1} << 20) {
+    if (number < 0 || !std::in_range<Number>(number)) {
       refuse(key, "is out of range");
       return 0;
     }

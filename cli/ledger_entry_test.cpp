@@ -76,6 +76,15 @@ TEST(CtlLedgerEntry, EveryMemberHasItsType) {
   }
 }
 
+// It would be cut to another process's number.
+TEST(CtlLedgerEntry, NoNumberIsBeyondItsKind) {
+  for (const std::int64_t pid : {std::int64_t{1} << 31, std::int64_t{49999999999}}) {
+    Json controller = Json::parse(ledger_json(an_entry()))["controller"];
+    controller["pid"] = pid;
+    EXPECT_EQ(refused(with("controller", controller)), "controller: pid is out of range") << pid;
+  }
+}
+
 TEST(CtlLedgerEntry, AnotherVersionIsNotGuessedAt) {
   EXPECT_NE(refused(with("schema_version", 2)).find("another version"), std::string::npos);
 }
