@@ -70,6 +70,8 @@ export deny="$PWD/build/dev/tests/deny/deny --errno"
 export optional=pidfd_open,pidfd_send_signal,pidfd_getfd,clone3,close_range,openat2,memfd_create
 optional+=,inotify_init1,landlock_create_ruleset,landlock_restrict_self,prctl:set_mm
 
+# What ctest says of tests that have not failed.
+unremarkable=' (Start +[0-9]+: |Passed +[0-9.]+ sec|[(*]+Skipped)'
 # A suite that hangs is a failed suite. The slowest takes half of this.
 suite_limit=900
 logs=$PWD/build/test-logs
@@ -134,7 +136,7 @@ end_suite() {  # NAME
   [ "$suite_skipped" = 0 ] || skips=", $suite_skipped skipped"
   note "$1: $suite_passed passed, $suite_failed failed$skips ($seconds s)"
   sed -n 's/^# /    /p' "$logs/$1.log"
-  [ "$suite_failed" = 0 ] || grep -vE ' (Start +[0-9]+: |Passed +[0-9.]+ sec|[(*]+Skipped|^\[( RUN  |       OK|-+) )' "$logs/$1.log" |
+  [ "$suite_failed" = 0 ] || grep -vE -e '^\[( RUN  |       OK|-+)' -e "$unremarkable" "$logs/$1.log" |
     tail -n 60 | sed 's/^/    /'
   passed=$((passed + suite_passed)) failed=$((failed + suite_failed))
 }
