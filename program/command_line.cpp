@@ -307,10 +307,6 @@ class Parser {
     return {};
   }
 
-  static Taken same_file(const char* option, const std::string& path) {
-    return wrong("argument " + std::string(option) + ": must be another file, not " + quoted(path));
-  }
-
   Taken finish_options() const {
     const Options& o = line_.options;
     if (o.output_limit && o.output.empty() && verb_.bit != kLaunch) {
@@ -325,9 +321,13 @@ class Parser {
                    quoted(name(o.descendants)) + ": nobody outlives a PID namespace");
     }
     // Each would replace what another one has made.
-    if (!o.report.empty() && o.report == o.receipt) return same_file("--report", o.report);
+    if (!o.receipt.empty() && o.receipt == o.report) {
+      return wrong("argument --report: must be another file than --receipt, not " +
+                   quoted(o.report));
+    }
     if (!o.output.empty() && (o.output == o.receipt || o.output == o.report)) {
-      return same_file("--output", o.output);
+      return wrong("argument --output: must be another file than the records, not " +
+                   quoted(o.output));
     }
     return {};
   }

@@ -264,11 +264,17 @@ TEST(CommandLineTest, ConflictsAreTold) {
     EXPECT_TRUE(parse(run({"-o", "f", "--descendants", policy})));
   }
   EXPECT_EQ(error_of(run({"--receipt", "same", "--report", "same"})),
-            "argument --report: must be another file, not 'same'");
+            "argument --report: must be another file than --receipt, not 'same'");
   EXPECT_EQ(error_of(run({"--output", "same", "--receipt", "same"})),
-            "argument --output: must be another file, not 'same'");
+            "argument --output: must be another file than the records, not 'same'");
   EXPECT_EQ(error_of(run({"--report", "same", "--output", "same"})),
-            "argument --output: must be another file, not 'same'");
+            "argument --output: must be another file than the records, not 'same'");
+  EXPECT_EQ(error_of(run({"--descendants", "group", "--preserve-descendants-on-success"})),
+            "argument --preserve-descendants-on-success: contradicts --descendants group");
+  EXPECT_EQ(error_of(run({"--preserve-descendants-on-success", "--descendants", "tree"})),
+            "argument --descendants: contradicts --descendants keep-on-success");
+  EXPECT_TRUE(
+      parse(run({"--preserve-descendants-on-success", "--descendants", "keep-on-success"})));
 }
 
 // --- the worker's environment ------------------------------------------------------------------

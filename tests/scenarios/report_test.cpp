@@ -201,18 +201,16 @@ TEST_F(Report, measures_worker_and_descendants_apart) {
   EXPECT_LT(worker, 60);
   EXPECT_GT(ended.report->integer("/usage/worker/peak_rss_kib"), 100);
   clear_records();
-  // The daemon computes as much, says so, and lives on.
+  // The daemon computes, says so, and lives on.
   const Ended daemon = end_of(
       run({},
           {"sh", "-c",
-           "setsid sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; : >$0; exec sleep 60' "
+           "setsid sh -c 'i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done; : >$0; exec sleep 60' "
            "$0 & while [ ! -e $0 ]; do sleep 0.05; done; exit 0",
            path("computed")}),
       60);
   ASSERT_TRUE(daemon.report);
-  EXPECT_GT(daemon.report->number("/usage/descendants/user_seconds") +
-                daemon.report->number("/usage/descendants/system_seconds"),
-            0.02)
+  EXPECT_GT(daemon.report->number("/usage/descendants/user_seconds"), 0.05)
       << daemon.report->dump();
 }
 
