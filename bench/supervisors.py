@@ -23,6 +23,10 @@ STORM_PROCESSES = {"comet": 10_000, "bomb": 400}
 STORM_MEMORY = 3 << 30
 
 
+def given_up(cell):
+    return cell.has_only_failed and cell.failed >= GIVE_UP_AFTER
+
+
 def milliseconds(row, begin, end):
     return (row[end] - row[begin]) / 1e6
 
@@ -40,7 +44,7 @@ class Supervisors:
         """The peers that are measured; why the others are not goes into the book."""
         takers = [self.bare] if floor else []
         for peer in self.peers:
-            if not peer.takes(metric):
+            if not peer.takes(metric) or self.book.cell(metric, variant, peer.name).absent:
                 continue
             missing = [field for field in needs if not peer.has(field)]
             if missing:
@@ -60,7 +64,7 @@ class Supervisors:
             self.rig.dice.shuffle(takers)
             for peer in takers:
                 cell = self.book.cell(metric, variant, peer.name)
-                if not (cell.has_only_failed and cell.failed >= GIVE_UP_AFTER):
+                if not given_up(cell):
                     yield round_, peer, cell
 
     def measure(self, metric, variant, work, values, *, rounds, runs=1, needs=(), floor=False,
@@ -197,7 +201,11 @@ class Supervisors:
         self.drain_of("chain", "chain", self.plan.chain)
 
     def drain_of(self, metric, verb, sizes):
+        """Who is given up at a size is not asked for more: that takes its time from the others."""
+        given_up_at = {}
         for size, rounds in sizes.items():
+            for name, smaller in given_up_at.items():
+                self.book.cell(metric, str(size), name).absent = f"failed at {smaller}"
             def too_few(row, size=size):
                 return [] if row["ready"] == size else [f"only {row['ready']} descendants came up"]
 
@@ -207,6 +215,9 @@ class Supervisors:
                 rounds=rounds, cleanup=60, limit=90, code=0, extra=too_few, must_be_gone=True,
                 contained=True,
             )  # fmt: skip
+            for peer in self.peers:
+                if given_up(self.book.cell(metric, str(size), peer.name)):
+                    given_up_at[peer.name] = size
 
     def storm(self):
         if not self.rig.container:

@@ -93,6 +93,8 @@ def overview_word(cells, peer, metric, variant, value):
         words = number(cell["values"][value]["median"]) if value in cell["values"] else ""
         if cell["failed"]:
             words += f" **{cell['failed']} of {cell['attempted']} failed**"
+        elif cell["absent"].startswith("failed"):
+            words = f"**{cell['absent']}**"
         return words.strip()
     return ""
 
