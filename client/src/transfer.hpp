@@ -31,7 +31,7 @@ class Transfer {
     bool tar = false;
     bool base64 = false;
   };
-  struct Job;
+  struct Job;  // transfer_parts.hpp
 
   asio::awaitable<Expected<Tools>> tools(Until deadline);
   asio::awaitable<ProcessEnd> run(HostCommand command, Until deadline);
