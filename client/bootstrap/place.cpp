@@ -1,18 +1,12 @@
-// Asks a sandbox what it is, and puts a program there: as few commands inside as possible, since
-// each costs a client's start. With a shell: one that asks, one that brings the program and runs
-// it.
-#include <fcntl.h>
-#include <sys/utsname.h>
-#include <unistd.h>
-
+// Puts a program into a sandbox: as few commands inside as possible, since each costs a client's
+// start. With a shell: one that asks, one that brings the program and runs it.
 #include <algorithm>
 
-#include "client/bootstrap/cache_path.hpp"
-#include "client/bootstrap/digest.hpp"
+#include "client/bootstrap/cache_files.hpp"
+#include "client/bootstrap/inquiry.hpp"
+#include "client/bootstrap/program_check.hpp"
 #include "client/bootstrap/scripts.hpp"
 #include "client/bootstrap/words.hpp"
-#include "client/src/descriptor.hpp"
-#include "client/src/process.hpp"
 #include "client/src/random_token.hpp"
 #include "client/src/task.hpp"
 #include "client/src/words.hpp"
@@ -23,86 +17,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Span kAskTime = 60s;
 constexpr Span kCheckTime = 120s;
-constexpr Span kHostCheckTime = 30s;
-constexpr unsigned kMode = 0755;
-constexpr std::size_t kOutputCap = std::size_t{256} << 10;
-constexpr std::size_t kShortDigest = 16;
-// A program needs a little more than its bytes.
-constexpr std::uint64_t kSlack = std::uint64_t{64} << 10;
-
-// Nothing to look for.
-const std::vector<std::string> kNone;
-
-// Where a program of this digest stands.
-std::string folder_of(const std::string& digest) { return digest.substr(0, kShortDigest); }
-
-// Without a shell nobody can make a directory, nor tell the uid before the program is there.
-std::string path_without_shell(const std::string& directory, const LocalProgram& program) {
-  return (directory == "/" ? "" : directory) + '/' + program.name + '-' + folder_of(program.sha256);
-}
-
-// Where something was refused, and why; each reason is told once.
-class Refusals {
- public:
-  void add(std::string where, const std::string& why) {
-    for (auto& [known, places] : reasons_) {
-      if (known != why) continue;
-      places.push_back(std::move(where));
-      return;
-    }
-    reasons_.emplace_back(why, std::vector<std::string>{std::move(where)});
-  }
-  [[nodiscard]] std::string text() const {
-    std::vector<std::string> parts;
-    for (const auto& [why, places] : reasons_) parts.push_back(joined(places, ", ") + ": " + why);
-    return joined(parts, "; ");
-  }
-
- private:
-  std::vector<std::pair<std::string, std::vector<std::string>>> reasons_;
-};
-
-struct Survey {
-  bool has_shell = false;
-  ShellAnswers answers;
-};
-
-struct Asked {
-  Platform platform = {};
-  bool has_shell = false;
-  std::vector<std::string> present = {};
-  // Without a shell: the supervisor that answered, the directory in which it stands, and what it
-  // took to bring it.
-  std::string probe = {};
-  std::string directory = {};
-  std::uint64_t sent = 0;
-};
-
-tl::unexpected<Error> cannot(const std::string& what, const Sandbox& sandbox, const Error& why) {
-  Error error{why.kind, what + " in '" + sandbox.name() + "'", why.advice};
-  return fail(std::move(error).because(Error{why.kind, why.message, {}, why.cause}));
-}
-
-std::string host_machine() {
-  utsname host{};
-  return uname(&host) == 0 ? machine_name(host.machine) : std::string();
-}
-
-// Whether another try makes sense: what the sandbox says no to may have another way.
-bool is_final(const Error& error) {
-  return error.kind == ErrorKind::cancelled || error.kind == ErrorKind::timeout ||
-         error.kind == ErrorKind::transport;
-}
 
 class Bootstrap {
  public:
   Bootstrap(Sandbox& sandbox, BootstrapOptions options)
-      : sandbox_(sandbox), options_(std::move(options)) {}
+      : sandbox_(sandbox), options_(std::move(options)), inquiry_(sandbox_, options_, notes_) {}
 
   asio::awaitable<Expected<Platform>> probe() {
-    auto asked = co_await ask(kNone, std::string(), 0, options_.directories);
+    Question question = question_about({});
+    auto asked = co_await inquiry_.ask(std::move(question));
     if (!asked) co_return fail(asked.error());
     co_return std::move(asked->platform);
   }
@@ -111,13 +35,12 @@ class Bootstrap {
     auto there = co_await mounted();
     if (there) co_return std::move(*there);
     const std::vector<LocalProgram>& builds = options_.supervisors;
-    std::vector<std::string> digests;
-    std::uint64_t largest = 0;
+    Question question = question_about("quietus");
     for (const LocalProgram& build : builds) {
-      digests.push_back(folder_of(build.sha256));
-      largest = std::max(largest, build.size);
+      question.folders.push_back(folder_of(build.sha256));
+      question.bytes = std::max(question.bytes, build.size);
     }
-    auto asked = co_await ask(digests, "quietus", largest, options_.directories);
+    auto asked = co_await inquiry_.ask(std::move(question));
     if (!asked) co_return fail(asked.error());
     const auto fits = [&](const LocalProgram& build) {
       return build.machine == asked->platform.machine;
@@ -136,9 +59,10 @@ class Bootstrap {
   }
 
   asio::awaitable<Expected<Placed>> tool(ToolManifest manifest) {
-    auto asked = co_await ask(kNone, manifest.name, 0, options_.directories);
+    Question first = question_about(manifest.name);
+    auto asked = co_await inquiry_.ask(std::move(first));
     if (!asked) co_return fail(asked.error());
-    auto reused = co_await host_tool(manifest, asked->platform);
+    auto reused = co_await own_tool(options_.host_program, manifest, asked->platform, notes_);
     if (reused) {
       auto placed = co_await place(*reused, *asked);
       if (placed || is_final(placed.error())) co_return placed;
@@ -155,11 +79,13 @@ class Bootstrap {
                          .size = fetched->entry.size,
                          .machine = target->machine,
                          .check = manifest.check};
-    program.accepts = accepts(manifest);
+    program.accepts = expected_output(manifest);
     // Its digest is known only now.
     if (asked->has_shell) {
-      const std::vector<std::string> digests = words(folder_of(program.sha256));
-      auto again = co_await ask(digests, program.name, program.size, options_.directories);
+      Question question = question_about(program.name);
+      question.folders.push_back(folder_of(program.sha256));
+      question.bytes = program.size;
+      auto again = co_await inquiry_.ask(std::move(question));
       if (!again) co_return fail(again.error());
       asked = std::move(again);
     }
@@ -169,146 +95,9 @@ class Bootstrap {
   }
 
  private:
-  static std::function<std::string(std::string_view)> accepts(const ToolManifest& manifest) {
-    return [expect = manifest.expect](std::string_view out) -> std::string {
-      if (expect.empty() || out.starts_with(expect)) return {};
-      return "it says '" + shown_text(out) + "' instead of '" + expect + "'";
-    };
+  [[nodiscard]] Question question_about(std::string name) const {
+    return {.name = std::move(name), .directories = options_.directories};
   }
-
-  // --- asking -----------------------------------------------------------------------------------
-
-  asio::awaitable<Expected<Survey>> survey(std::vector<std::string> wanted, std::string name,
-                                           std::uint64_t bytes,
-                                           std::vector<std::string> directories) {
-    const std::string token = "q" + random_token();
-    std::vector<std::string> argv =
-        words("sh", "-c", kSurveyScript, "sh", token, std::to_string((bytes + kSlack) >> 10),
-              joined(wanted, " "), std::move(name), options_.dry_run ? "" : "keep");
-    for (const std::string& directory : directories) argv.push_back(directory);
-    ExecRequest request{.argv = std::move(argv), .deadline = kAskTime, .output_cap = kOutputCap};
-    const ExecResult result = co_await sandbox_.exec(std::move(request));
-    Survey survey;
-    survey.has_shell = result.out.find(token) != std::string::npos;
-    if (!survey.has_shell) {
-      // That it could not be asked says nothing of a shell.
-      if (result.error && result.error->kind != ErrorKind::sandbox) {
-        co_return cannot("cannot ask what there is", sandbox_, *result.error);
-      }
-      co_return survey;
-    }
-    if (result.error) co_return cannot("cannot ask what there is", sandbox_, *result.error);
-    auto answers = parse_shell_answers(result.out, token);
-    if (!answers) co_return cannot("cannot use the answers", sandbox_, answers.error());
-    survey.answers = std::move(*answers);
-    co_return survey;
-  }
-
-  asio::awaitable<Expected<Asked>> ask(std::vector<std::string> wanted, std::string name,
-                                       std::uint64_t bytes, std::vector<std::string> directories) {
-    for (const std::string& directory : directories) {
-      const bool is_line = std::ranges::none_of(directory, [](char c) { return c == '\n'; });
-      if (directory.starts_with('/') && is_line) continue;
-      co_return fail(ErrorKind::input, "'" + shown_text(directory) + "' is no absolute directory");
-    }
-    auto surveyed = co_await survey(std::move(wanted), std::move(name), bytes, directories);
-    if (!surveyed) co_return fail(surveyed.error());
-    ShellAnswers& answers = surveyed->answers;
-    if (surveyed->has_shell && answers.missing.empty()) {
-      co_return Asked{.platform = std::move(answers.platform),
-                      .has_shell = true,
-                      .present = std::move(answers.present)};
-    }
-    // What the shell cannot tell, our own program may.
-    auto asked = co_await ask_own(directories);
-    if (!surveyed->has_shell) co_return asked;
-    const std::string missing = joined(answers.missing, ", its ");
-    if (!asked) {
-      co_return fail(Error{ErrorKind::sandbox,
-                           "'" + sandbox_.name() + "' does not tell its " + missing,
-                           "give it the programs that tell it, or fix what is said below"}
-                         .because(asked.error()));
-    }
-    // Two that were asked must not differ.
-    const Platform& shell = answers.platform;
-    const std::pair<const std::string&, const std::string&> pairs[] = {
-        {shell.kernel, asked->platform.kernel}, {shell.machine, asked->platform.machine}};
-    for (const auto& [one, other] : pairs) {
-      if (one.empty() || one == other) continue;
-      co_return fail(ErrorKind::sandbox, "'" + sandbox_.name() +
-                                             "' contradicts itself: its shell "
-                                             "says " +
-                                             shown_text(one) + ", its kernel " + shown_text(other));
-    }
-    notes_.push_back("the shell did not tell its " + missing + "; quietus probe did");
-    co_return asked;
-  }
-
-  // By a supervisor that answers for itself: each build, in each directory, until one runs.
-  asio::awaitable<Expected<Asked>> ask_own(std::vector<std::string> directories) {
-    std::vector<LocalProgram> builds = options_.supervisors;
-    const std::string here = host_machine();
-    std::ranges::stable_partition(builds,
-                                  [&](const LocalProgram& build) { return build.machine == here; });
-    Refusals tried;
-    for (const bool may_send : {false, true}) {
-      if (may_send && options_.dry_run) break;
-      for (const std::string& directory : directories) {
-        for (const LocalProgram& build : builds) {
-          const std::string path = path_without_shell(directory, build);
-          if (may_send) {
-            const TransferOptions transfer{.mode = kMode};
-            const auto sent = co_await sandbox_.upload(build.path, path, transfer);
-            if (!sent && is_final(sent.error())) co_return fail(sent.error());
-            if (!sent) {
-              tried.add(directory, sent.error().message);
-              break;  // the other builds would fare alike
-            }
-          }
-          auto platform = co_await probe_by(path, directory);
-          if (platform) {
-            co_return Asked{.platform = std::move(*platform),
-                            .probe = path,
-                            .directory = directory,
-                            .sent = may_send ? build.size : 0};
-          }
-          if (is_final(platform.error())) co_return fail(platform.error());
-          if (may_send) {
-            tried.add(path + " (" + build.machine + ")", platform.error().message);
-          }
-        }
-      }
-    }
-    if (options_.dry_run) {
-      co_return fail(ErrorKind::sandbox,
-                     "'" + sandbox_.name() +
-                         "' has no shell that could be asked, and a dry run "
-                         "leaves nothing inside that could",
-                     "repeat it without --dry-run");
-    }
-    co_return fail(ErrorKind::sandbox,
-                   "no program of ours runs in '" + sandbox_.name() + "': " + tried.text(),
-                   "name a directory that can be written and runs programs, or mount the "
-                   "supervisor into the sandbox");
-  }
-
-  asio::awaitable<Expected<Platform>> probe_by(std::string path, std::string directory) {
-    // It looks at /tmp, and at its working directory.
-    ExecRequest request{.argv = words(path, "probe", "--json"),
-                        .cwd = directory == "/tmp" ? std::string() : directory,
-                        .deadline = kAskTime,
-                        .output_cap = kOutputCap};
-    const ExecResult result = co_await sandbox_.exec(std::move(request));
-    if (result.error) co_return fail(*result.error);
-    if (result.out.empty()) {
-      const std::string said = shown_text(result.err);
-      co_return fail(ErrorKind::sandbox, said.empty() ? "it does not run" : said);
-    }
-    co_return parse_probe_answer(result.out);
-  }
-
-  // --- what is there already
-  // ----------------------------------------------------------------------
 
   // Mounted by whoever made the sandbox: no value where it is not.
   asio::awaitable<std::optional<Placed>> mounted() {
@@ -326,7 +115,7 @@ class Bootstrap {
     }
     // The program itself is of a machine that runs there.
     const std::string directory = "/tmp";
-    auto platform = co_await probe_by(path, directory);
+    auto platform = co_await inquiry_.probe_by(path, directory);
     if (!platform) {
       notes_.push_back("the mounted " + path + ": " + platform.error().message);
       co_return std::nullopt;
@@ -340,77 +129,13 @@ class Bootstrap {
     if (program.check.empty()) co_return Expected<void>{};
     std::vector<std::string> argv = words(path);
     argv.insert(argv.end(), program.check.begin(), program.check.end());
-    ExecRequest request{.argv = std::move(argv), .deadline = kCheckTime, .output_cap = kOutputCap};
+    ExecRequest request{.argv = std::move(argv), .deadline = kCheckTime, .output_cap = kAnswerCap};
     const ExecResult result = co_await sandbox_.exec(std::move(request));
     if (result.error) co_return fail(*result.error);
     const Expected<void> judged = judge(program, path, result.out, result.err, result.return_code);
     ran_wrong_ = !judged;
     co_return judged;
   }
-
-  static Expected<void> judge(const LocalProgram& program, const std::string& path,
-                              std::string_view out, std::string_view err, std::optional<int> code) {
-    if (code != 0) {
-      const std::string said = shown_text(err.empty() ? out : err);
-      return fail(ErrorKind::sandbox, "'" + path + "' does not run (exit " +
-                                          (code ? std::to_string(*code) : std::string("unknown")) +
-                                          ")" + (said.empty() ? "" : ": " + said));
-    }
-    const std::string wrong = program.accepts ? program.accepts(out) : std::string();
-    if (wrong.empty()) return {};
-    return fail(ErrorKind::sandbox, "'" + path + "' is not what it should be: " + wrong);
-  }
-
-  // This machine's own tool, if it is known to run there and is of the manifest's version.
-  asio::awaitable<std::optional<LocalProgram>> host_tool(ToolManifest manifest, Platform platform) {
-    if (options_.host_program.empty()) co_return std::nullopt;
-    const std::string path = options_.host_program;
-    const auto leave = [&](const std::string& why) {
-      notes_.push_back("this machine's own " + path + " is not used: " + why);
-    };
-    const auto file = open_file(path.c_str(), O_RDONLY);
-    if (!file) {
-      leave(file.error().message);
-      co_return std::nullopt;
-    }
-    std::string bytes;
-    std::vector<char> chunk(std::size_t{1} << 20);
-    for (ssize_t got = 0; (got = ::read(file->get(), chunk.data(), chunk.size())) > 0;) {
-      bytes.append(chunk.data(), static_cast<std::size_t>(got));
-    }
-    const auto elf = read_elf(bytes, path);
-    const std::string why = elf ? why_not_reused(*elf, platform) : elf.error().message;
-    if (!why.empty()) {
-      leave(why);
-      co_return std::nullopt;
-    }
-    LocalProgram program{.path = path,
-                         .name = manifest.name,
-                         .sha256 = sha256_of(bytes),
-                         .size = bytes.size(),
-                         .machine = elf->machine,
-                         .check = manifest.check};
-    program.accepts = accepts(manifest);
-    ProcessRequest request;
-    request.deadline = after(kHostCheckTime);
-    request.output_cap = kOutputCap;
-    request.command.argv = words(path);
-    request.command.argv.insert(request.command.argv.end(), manifest.check.begin(),
-                                manifest.check.end());
-    const ProcessEnd end = co_await run_process(std::move(request));
-    const auto says =
-        end.error ? Expected<void>(fail(*end.error))
-                  : judge(program, path, end.out, end.err,
-                          end.status ? std::optional<int>(end.status->code) : std::optional<int>());
-    if (!says) {
-      leave(says.error().message);
-      co_return std::nullopt;
-    }
-    co_return program;
-  }
-
-  // --- placing
-  // ------------------------------------------------------------------------------------
 
   Placed started(const LocalProgram& program, const Asked& asked) const {
     return {.platform = asked.platform,
@@ -516,7 +241,9 @@ class Bootstrap {
       const auto at = std::ranges::find(all, directory);
       std::vector<std::string> rest(at == all.end() ? at : at + 1, all.end());
       if (rest.empty()) co_return cannot("cannot place " + program.name, sandbox_, done.error());
-      auto again = co_await ask(kNone, program.name, program.size, std::move(rest));
+      Question question{
+          .name = program.name, .bytes = program.size, .directories = std::move(rest)};
+      auto again = co_await inquiry_.ask(std::move(question));
       if (!again) co_return fail(again.error());
       if (!again->has_shell)
         co_return cannot("cannot place " + program.name, sandbox_, done.error());
@@ -537,7 +264,7 @@ class Bootstrap {
     }
     placed.how = "upload";
     placed.sent = program.size;
-    const TransferOptions transfer{.mode = kMode};
+    const TransferOptions transfer{.mode = kPlacedMode};
     auto uploaded = co_await sandbox_.upload(program.path, placed.path, transfer);
     if (!uploaded) co_return uploaded;
     co_return co_await run_check(program, placed.path);
@@ -553,7 +280,7 @@ class Bootstrap {
     ExecRequest request{.argv = std::move(argv),
                         .input = Input::file(program.path),
                         .deadline = TransferOptions{}.deadline,
-                        .output_cap = kOutputCap};
+                        .output_cap = kAnswerCap};
     const ExecResult result = co_await sandbox_.exec(std::move(request));
     const std::string_view out = result.out;
     const auto said = [&](const std::string& words) { return out.find(token + ' ' + words); };
@@ -618,7 +345,7 @@ class Bootstrap {
     }
     placed.how = "upload";
     placed.sent = program.size;
-    const TransferOptions transfer{.mode = kMode};
+    const TransferOptions transfer{.mode = kPlacedMode};
     const auto uploaded = co_await sandbox_.upload(program.path, placed.path, transfer);
     if (!uploaded) co_return fail(uploaded.error());
     const auto runs = co_await run_check(program, placed.path);
@@ -629,36 +356,10 @@ class Bootstrap {
   Sandbox& sandbox_;
   BootstrapOptions options_;
   std::vector<std::string> notes_;
+  Inquiry inquiry_;
   // The program arrived, and did not do what it should: another way to bring it would not help.
   bool ran_wrong_ = false;
 };
-
-class BootstrapPayload final : public PayloadSource {
- public:
-  BootstrapPayload(std::string usual, BootstrapOptions options)
-      : usual_(usual.empty() ? nullptr : payload_file(std::move(usual))),
-        options_(std::move(options)) {}
-
-  asio::awaitable<Expected<std::string>> place(Sandbox& sandbox, std::string directory) override {
-    std::optional<Error> refused;
-    if (usual_) {
-      auto there = co_await usual_->place(sandbox, std::move(directory));
-      if (there || there.error().kind != ErrorKind::sandbox) co_return there;
-      refused = there.error();
-    }
-    auto placed = co_await supervisor_for_sandbox(sandbox, options_);
-    if (placed) co_return std::move(placed->path);
-    // Why the usual one does not run is the end of the story.
-    Error error = placed.error();
-    if (refused && !error.cause) error = std::move(error).because(std::move(*refused));
-    co_return fail(std::move(error));
-  }
-
- private:
-  std::shared_ptr<PayloadSource> usual_;
-  BootstrapOptions options_;
-};
-
 }  // namespace
 
 asio::awaitable<Expected<Platform>> probe_platform(Sandbox& sandbox, BootstrapOptions options) {
@@ -680,10 +381,6 @@ asio::awaitable<Expected<Placed>> tool_for_sandbox(Sandbox& sandbox, ToolManifes
 
 asio::awaitable<Expected<Placed>> uv_for_sandbox(Sandbox& sandbox, BootstrapOptions options) {
   co_return co_await tool_for_sandbox(sandbox, uv_manifest(), std::move(options));
-}
-
-std::shared_ptr<PayloadSource> bootstrap_payload(std::string usual, BootstrapOptions options) {
-  return std::make_shared<BootstrapPayload>(std::move(usual), std::move(options));
 }
 
 }  // namespace quietus
