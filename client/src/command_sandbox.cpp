@@ -129,6 +129,7 @@ asio::awaitable<Expected<SandboxStatus>> CommandSandbox::ask_status() {
   if (end.error) co_return fail(*end.error);
   const ClientEnd client = client_end(end);
   const SandboxStatus status = transport_->read_status(client);
+  if (status == SandboxStatus::absent && stopped_) co_return SandboxStatus::stopped;
   if (status != SandboxStatus::unknown) co_return status;
   if (auto failure = transport_->failure(client)) co_return fail(std::move(*failure));
   if (client.code == 0) co_return status;
@@ -152,7 +153,9 @@ asio::awaitable<Expected<void>> CommandSandbox::stop_it() {
   // Some runtimes only take note of the wish.
   while (!gone) {
     const auto status = co_await ask_status();
-    if (status && *status == SandboxStatus::stopped) break;
+    const bool ended =
+        status && (*status == SandboxStatus::stopped || *status == SandboxStatus::absent);
+    if (ended) break;
     if (!status && status.error().kind == ErrorKind::cancelled) co_return fail(status.error());
     if (!transport_->status()) break;
     if (Clock::now() >= deadline) {
@@ -164,6 +167,7 @@ asio::awaitable<Expected<void>> CommandSandbox::stop_it() {
     const bool cancelled = co_await is_cancelled();
     if (cancelled) co_return fail(ErrorKind::cancelled, "the stop was cancelled");
   }
+  stopped_ = true;
   co_return Expected<void>{};
 }
 

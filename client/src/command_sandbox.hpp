@@ -35,6 +35,7 @@ class CommandSandbox final : public Sandbox {
   std::unique_ptr<Transport> transport_;
   Traits traits_;
   Transfer transfer_;
+  bool stopped_ = false;  // by us: what is absent then has not been missing from the start
 };
 
 // Runs a transport's own command and says how it ended; the error tells that it did not run.

@@ -11,9 +11,11 @@ using namespace std::chrono_literals;
 constexpr Span kCreateTime = 30min;
 
 Error not_running(const std::string& name, SandboxStatus status) {
+  if (status == SandboxStatus::absent) {
+    return {ErrorKind::sandbox, "there is no '" + name + "'", "check its name, or make it"};
+  }
   return {ErrorKind::sandbox,
-          "'" + name + "' does not run: it is " + std::string(quietus::name(status)),
-          "start it, or check its name"};
+          "'" + name + "' does not run: it is " + std::string(quietus::name(status)), "start it"};
 }
 
 // Whatever came of the making: nothing of it may stay.

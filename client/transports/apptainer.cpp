@@ -54,7 +54,7 @@ class Apptainer final : public Transport {
   [[nodiscard]] SandboxStatus read_status(const ClientEnd& end) const override {
     if (end.code != 0) return SandboxStatus::unknown;
     return end.out.find('\n' + place_ + ' ') != std::string_view::npos ? SandboxStatus::running
-                                                                       : SandboxStatus::stopped;
+                                                                       : SandboxStatus::absent;
   }
 
   [[nodiscard]] std::optional<HostCommand> stop() const override {

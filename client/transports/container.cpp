@@ -71,7 +71,7 @@ class Container : public Transport {
   }
   [[nodiscard]] SandboxStatus read_status(const ClientEnd& end) const override {
     const std::string said = first_line(end.out);
-    if (end.code != 0) return is_gone(end) ? SandboxStatus::stopped : SandboxStatus::unknown;
+    if (end.code != 0) return is_gone(end) ? SandboxStatus::absent : SandboxStatus::unknown;
     if (said == "running" || said == "paused") return SandboxStatus::running;
     if (said == "created" || said == "configured" || said == "initialized" ||
         said == "restarting" || said == "starting") {

@@ -61,7 +61,7 @@ class Kube final : public Transport {
   }
   [[nodiscard]] SandboxStatus read_status(const ClientEnd& end) const override {
     const std::string said = first_line(end.out);
-    if (end.code != 0) return is_gone(end) ? SandboxStatus::stopped : SandboxStatus::unknown;
+    if (end.code != 0) return is_gone(end) ? SandboxStatus::absent : SandboxStatus::unknown;
     if (said == "Running") return SandboxStatus::running;
     if (said == "Pending") return SandboxStatus::starting;
     if (said == "Succeeded") return SandboxStatus::stopped;

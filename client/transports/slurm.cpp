@@ -53,7 +53,7 @@ class Slurm : public Transport {
   }
   [[nodiscard]] SandboxStatus read_status(const ClientEnd& end) const override {
     const std::string said = first_line(end.out);
-    if (end.code != 0) return is_gone(end) ? SandboxStatus::stopped : SandboxStatus::unknown;
+    if (end.code != 0) return is_gone(end) ? SandboxStatus::absent : SandboxStatus::unknown;
     if (said == "RUNNING" || said == "SUSPENDED" || said == "COMPLETING")
       return SandboxStatus::running;
     if (said == "PENDING" || said == "CONFIGURING" || said == "RESIZING") {

@@ -29,6 +29,7 @@ std::string_view name(SandboxStatus status) {
     case SandboxStatus::starting: return "starting";
     case SandboxStatus::running: return "running";
     case SandboxStatus::stopped: return "stopped";
+    case SandboxStatus::absent: return "absent";
     case SandboxStatus::error: return "error";
   }
   return "unknown";

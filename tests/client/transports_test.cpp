@@ -121,7 +121,7 @@ TEST(ContainerTransport, KnowsItsOwnFailures) {
   EXPECT_EQ(podman->read_status(ended(0, "exited\n")), SandboxStatus::stopped);
   EXPECT_EQ(podman->read_status(ended(0, "created\n")), SandboxStatus::starting);
   EXPECT_EQ(podman->read_status(ended(125, "", "Error: no such container web\n")),
-            SandboxStatus::stopped);
+            SandboxStatus::absent);
   EXPECT_EQ(podman->read_status(ended(125, "", "Error: cannot connect\n")), SandboxStatus::unknown);
 }
 
@@ -172,7 +172,7 @@ TEST(SlurmTransport, Golden) {
   EXPECT_EQ(slurm->read_status(ended(0, "COMPLETING\n")), SandboxStatus::running);
   EXPECT_EQ(slurm->read_status(ended(0, "")), SandboxStatus::stopped);
   EXPECT_EQ(slurm->read_status(ended(1, "", "slurm_load_jobs error: Invalid job id specified\n")),
-            SandboxStatus::stopped);
+            SandboxStatus::absent);
   EXPECT_FALSE(slurm->failure(ended(7, "", "srun: error: n1: task 0: Exited with exit code 7\n")));
   EXPECT_TRUE(slurm->failure(ended(1, "", "srun: error: Unable to confirm allocation\n")));
 }
@@ -208,7 +208,7 @@ TEST(KubeTransport, Golden) {
                                               "--grace-period=1", "--wait=true"));
   EXPECT_EQ(kube->read_status(ended(0, "Running")), SandboxStatus::running);
   EXPECT_EQ(kube->read_status(ended(1, "", "Error from server (NotFound): x\n")),
-            SandboxStatus::stopped);
+            SandboxStatus::absent);
 }
 
 TEST(ApptainerTransport, Golden) {
@@ -223,7 +223,7 @@ TEST(ApptainerTransport, Golden) {
   const auto instance = transport("apptainer:inst");
   EXPECT_EQ(instance->read_status(ended(0, "INSTANCE NAME    PID\ninst    77    /x.sif\n")),
             SandboxStatus::running);
-  EXPECT_EQ(instance->read_status(ended(0, "INSTANCE NAME    PID\n")), SandboxStatus::stopped);
+  EXPECT_EQ(instance->read_status(ended(0, "INSTANCE NAME    PID\n")), SandboxStatus::absent);
   EXPECT_THAT(instance->stop()->argv, ElementsAre("apptainer", "instance", "stop", "inst"));
   EXPECT_FALSE(transport("apptainer:/x.sif")->stop());
 }

@@ -120,7 +120,8 @@ struct TransferOptions {
   bool private_parents = false;
 };
 
-enum class SandboxStatus { unknown, starting, running, stopped, error };
+// absent: there is none of that name, or none any more.
+enum class SandboxStatus { unknown, starting, running, stopped, absent, error };
 std::string_view name(SandboxStatus status);
 
 class Sandbox {
