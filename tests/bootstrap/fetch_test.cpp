@@ -631,22 +631,29 @@ TEST_F(Fetching, SurvivesKillsOfTheDownloaderAtTwentyMoments) {
   });
   write_manifest(sha256_of_text(archive));
   ToolFetch whole;
-  const auto begin = harness::Clock::now();
+  auto begin = harness::Clock::now();
   whole.start(path("tool.toml"), path("measured"));
   ASSERT_EQ(whole.wait(), 0) << whole.output();
-  const double seconds = harness::seconds_since(begin);
+  double seconds = harness::seconds_since(begin);
 
   int killed = 0;
   int resumed = 0;
-  for (int moment = 0; moment < 20; ++moment) {
-    SCOPED_TRACE(moment);
-    const std::string own = path("cache-" + std::to_string(moment));
+  for (int attempt = 0; killed < 20; ++attempt) {
+    ASSERT_LT(attempt, 60) << "it is a test only if the kills come in time";
+    SCOPED_TRACE(attempt);
+    const std::string own = path("cache-" + std::to_string(attempt));
     ToolFetch process;
     slow_ = true;
+    begin = harness::Clock::now();
     process.start(path("tool.toml"), own);
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds * (moment + 0.5) / 20));
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds * (killed + 0.5) / 20));
+    const double moment = harness::seconds_since(begin);
     process.signal(SIGKILL);
-    killed += process.wait() == -SIGKILL ? 1 : 0;
+    if (process.wait() == -SIGKILL) {
+      ++killed;
+    } else {
+      seconds = std::min(seconds, moment);  // what was measured was slower: the machine is busy
+    }
     slow_ = false;
     // Whatever is visible is whole.
     EXPECT_TRUE(verify_cache(own).empty());
@@ -657,8 +664,6 @@ TEST_F(Fetching, SurvivesKillsOfTheDownloaderAtTwentyMoments) {
     EXPECT_EQ(harness::read_file(fetched->entry.program), kScript);
     EXPECT_EQ(tree(own + "/partial"), Words{});
   }
-  // It is a test only if the kills came in time.
-  EXPECT_GE(killed, 10);
   EXPECT_GE(resumed, 1);
 }
 
