@@ -7,6 +7,7 @@
 
 #include "contract/decimal.hpp"
 #include "contract/duration.hpp"
+#include "quietus/toml_fault.hpp"
 
 namespace quietus::cli {
 namespace {
@@ -108,31 +109,6 @@ class FileReader {
   std::optional<UsageError> error_;
 };
 
-// The first line with a table's header that has no name, as in "[=": toml++ 3.3 takes for granted
-// that there is one. 0: none. What begins like a header within a value is no setting of ours
-// either.
-std::size_t broken_header(std::string_view toml) {
-  constexpr std::string_view kBlanks = " \t";
-  for (std::size_t line = 1; !toml.empty(); ++line) {
-    const std::size_t end = std::min(toml.find('\n'), toml.size());
-    std::string_view text = toml.substr(0, end);
-    toml.remove_prefix(std::min(end + 1, toml.size()));
-    const auto skip_blanks = [&] {
-      text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-    };
-    skip_blanks();
-    if (!text.starts_with('[')) continue;
-    text.remove_prefix(text.starts_with("[[") ? 2 : 1);
-    skip_blanks();
-    const char first = text.empty() ? '\0' : text.front();
-    const bool names = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') ||
-                       (first >= '0' && first <= '9') ||
-                       std::string_view("_-\"'").find(first) != std::string_view::npos;
-    if (!names) return line;
-  }
-  return 0;
-}
-
 // A value and where it came from, for typed reading.
 class Checker {
  public:
@@ -198,16 +174,11 @@ std::span<const SettingSpec> setting_table() { return kSettings; }
 std::span<const std::string_view> tool_table() { return kTools; }
 
 tl::expected<Layer, UsageError> parse_config(std::string_view toml, std::string_view file) {
-  if (const std::size_t line = broken_header(toml); line > 0) {
-    return tl::unexpected(UsageError{std::string(file) + ':' + decimal(line) +
-                                     ": behind [ stands no name of a table"});
+  if (const auto fault = find_toml_fault(toml)) {
+    return tl::unexpected(
+        UsageError{std::string(file) + ':' + decimal(fault->line) + ": " + fault->rule});
   }
   const toml::parse_result result = toml::parse(toml, std::string(file));
-  if (!result) {
-    const toml::parse_error& error = result.error();
-    return tl::unexpected(UsageError{std::string(file) + ':' + decimal(error.source().begin.line) +
-                                     ": " + std::string(error.description())});
-  }
   return FileReader(file).read(result.table());
 }
 

@@ -83,7 +83,7 @@ TEST(CtlSettings, AWrongFileIsToldWithItsLine) {
   // toml++ 3.3 ends the program, or worse, where a header has no name.
   for (const char* header : {"[[[", "[=", "[[=", "[#", "[", "[.a]", "[\\", "[\xc3\xa9]", " [ ]"}) {
     EXPECT_EQ(refused_file(std::string("\n") + header + "\n"),
-              "config.toml:2: behind [ stands no name of a table")
+              "config.toml:2: a table header must have a name behind its [")
         << header;
   }
 }

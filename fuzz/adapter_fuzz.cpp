@@ -3,7 +3,7 @@
 //
 // Module: client/adapters/command.cpp client/adapters/glob.cpp client/adapters/parse.cpp
 // Module: client/adapters/placeholders.cpp client/adapters/results.cpp
-// Module: client/adapters/toml_reader.cpp
+// Module: client/adapters/toml_reader.cpp client/src/toml_fault.cpp
 #include <algorithm>
 #include <filesystem>
 #include <string>

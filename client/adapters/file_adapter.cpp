@@ -1,11 +1,11 @@
 // What an adapter file describes, done in a sandbox.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "client/adapters/glob.hpp"
 #include "client/adapters/lines.hpp"
 #include "client/adapters/spec.hpp"
+#include "client/src/local_file.hpp"
 #include "client/src/texts.hpp"
 #include "contract/decimal.hpp"
 #include "contract/session_files.hpp"
@@ -25,24 +25,6 @@ constexpr Span kCheckTime = 60s;
 
 void tell(const AdapterRun& run, const std::string& line) {
   if (run.progress) run.progress(line);
-}
-
-// Bounded, and a directory is an error.
-Expected<std::string> read_local(const std::string& path, std::uint64_t most_bytes) {
-  std::error_code error;
-  const auto size = fs::file_size(path, error);
-  std::ifstream file(path, std::ios::binary);
-  if (error || !file) {
-    return fail(ErrorKind::input,
-                "cannot read '" + path + "': " + (error ? error.message() : "permission denied"));
-  }
-  if (size > most_bytes) {
-    return fail(ErrorKind::input, "'" + path + "' has more than " + decimal(most_bytes) + " bytes");
-  }
-  std::string bytes(size, '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(size));
-  bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  return bytes;
 }
 
 std::string input_path(const AdapterRun& run) {
@@ -77,7 +59,7 @@ asio::awaitable<Expected<Values>> values_of(const AdapterSpec& spec, Sandbox& sa
            (phase == Phase::stage && spec.stage_uses(source));
   };
   if (!run.input.empty() && needs(Source::input_text)) {
-    auto text = read_local(run.input, kMostInputText);
+    auto text = read_local_file(run.input, kMostInputText);
     if (!text) co_return fail(std::move(text).error());
     values.input_text = *std::move(text);
   }
@@ -321,7 +303,7 @@ Expected<std::shared_ptr<const Adapter>> parse_adapter(std::string_view toml,
 }
 
 Expected<std::shared_ptr<const Adapter>> load_adapter(const std::string& file) {
-  const auto toml = adapters::read_local(file, adapters::kMostAdapterBytes);
+  const auto toml = read_local_file(file, adapters::kMostAdapterBytes);
   if (!toml) return fail(toml.error());
   return parse_adapter(*toml, file);
 }

@@ -8,6 +8,7 @@
 #include "contract/decimal.hpp"
 #include "contract/duration.hpp"
 #include "contract/json.hpp"
+#include "quietus/toml_fault.hpp"
 
 namespace quietus::adapters {
 namespace {
@@ -333,15 +334,11 @@ void read_result(TableReader& top, const Names& parameters, AdapterSpec& spec) {
 
 Expected<AdapterSpec> parse_spec(std::string_view toml, std::string_view file) {
   Complaint complaint(file);
-  if (const auto trap = find_toml_trap(toml)) {
-    complaint.about(trap->line, "not TOML:", trap->rule);
+  if (const auto fault = find_toml_fault(toml)) {
+    complaint.about(fault->line, "not TOML:", fault->rule);
     return fail(ErrorKind::input, complaint.line());
   }
   const toml::parse_result parsed = toml::parse(toml);
-  if (!parsed) {
-    complaint.about(parsed.error().source().begin.line, "not TOML:", parsed.error().description());
-    return fail(ErrorKind::input, complaint.line());
-  }
   AdapterSpec spec{.folder = std::filesystem::path(file).parent_path().string()};
   TableReader top(parsed.table(), "", complaint);
   top.allow(

@@ -19,15 +19,6 @@ std::string shown(const toml::node& node);
 // The same for a text.
 std::string shown(std::string_view text);
 
-// What toml++ 3.3 does not survive, and is no TOML: a table header without a name, such as "[=",
-// and letters beyond ASCII outside of texts and comments. It takes for granted that neither occurs,
-// and ends the program, or worse.
-struct TomlTrap {
-  std::uint32_t line = 0;
-  std::string_view rule;
-};
-std::optional<TomlTrap> find_toml_trap(std::string_view toml);
-
 // Shared by all tables of one file.
 class Complaint {
  public:

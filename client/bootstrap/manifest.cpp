@@ -4,6 +4,7 @@
 
 #include "client/bootstrap/digest.hpp"
 #include "client/bootstrap/words.hpp"
+#include "quietus/toml_fault.hpp"
 #include "quietus/tool_manifest.hpp"
 #include "quietus_uv_manifest.hpp"
 
@@ -149,7 +150,6 @@ bool fits(const ToolTarget& target, const Platform& platform) {
 
 Expected<ToolManifest> parse_manifest(std::string_view toml, std::string_view shown) {
   Reader reader(shown);
-  // toml++ 3.3 has letters beyond ASCII at which its tables end in undefined behaviour.
   const auto* const strange = std::ranges::find_if(
       toml, [](char c) { return (c < ' ' && c != '\n' && c != '\r' && c != '\t') || c > '~'; });
   if (strange != toml.end()) {
@@ -158,11 +158,13 @@ Expected<ToolManifest> parse_manifest(std::string_view toml, std::string_view sh
     (void)reader.wrong(where, "a manifest holds nothing but ASCII");
     return fail(reader.error());
   }
-  const toml::parse_result parsed = toml::parse(toml);
-  if (!parsed) {
-    (void)reader.wrong(parsed.error().source(), shown_text(parsed.error().description()));
+  if (const auto fault = find_toml_fault(toml)) {
+    toml::source_region where;
+    where.begin.line = fault->line;
+    (void)reader.wrong(where, fault->rule);
     return fail(reader.error());
   }
+  const toml::parse_result parsed = toml::parse(toml);
   const toml::table& table = parsed.table();
   using Need = Reader::Need;
   ToolManifest manifest;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client/src/shown_text.hpp"  // IWYU pragma: export
 #include "contract/decimal.hpp"
 
 namespace quietus {
@@ -55,22 +56,6 @@ inline std::optional<int> compare_versions(std::string_view left, std::string_vi
     if (*a != *b) return *a < *b ? -1 : 1;
   }
   return 0;
-}
-
-// Printable, short, and on one line, whatever a sandbox said.
-inline std::string shown_text(std::string_view said, std::size_t most = 160) {
-  std::string text;
-  for (const char c : said) {
-    if (text.size() >= most) return text + "...";
-    const bool plain = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-    if (plain) {
-      text += c;
-    } else if (!text.empty() && text.back() != ' ') {
-      text += ' ';
-    }
-  }
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  return text;
 }
 
 }  // namespace quietus

@@ -47,5 +47,7 @@ Expected<std::unique_ptr<Transport>> make_kube(std::string_view place,
                                                const TransportOptions& options);
 std::unique_ptr<Transport> make_apptainer(std::string_view place, const TransportOptions& options);
 Expected<std::unique_ptr<Transport>> make_template(const std::string& file);
+// Of its text. Pure.
+Expected<std::unique_ptr<Transport>> parse_template(std::string_view toml, const std::string& file);
 
 }  // namespace quietus::transports

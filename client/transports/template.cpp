@@ -22,14 +22,20 @@
 // What a template has no word for is put before the command as `sh -c 'cd ...'` and `env`.
 #include <algorithm>
 
+#include "client/src/local_file.hpp"
+#include "client/src/shown_text.hpp"
 #include "client/transports/common.hpp"
+#include "contract/decimal.hpp"
 #include "quietus/shell.hpp"
+#include "quietus/toml_fault.hpp"
 
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
 namespace quietus::transports {
 namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
 
 struct TemplateText {
   std::string file;
@@ -217,7 +223,7 @@ class Reader {
     return true;
   }
   bool wrong(std::string_view key, std::string_view rule) {
-    error_ = "'" + std::string(key) + "' " + std::string(rule);
+    error_ = "'" + shown_text(key) + "' " + std::string(rule);
     return false;
   }
   [[nodiscard]] const std::string& error() const { return error_; }
@@ -229,13 +235,16 @@ class Reader {
 
 }  // namespace
 
-Expected<std::unique_ptr<Transport>> make_template(const std::string& file) {
+Expected<std::unique_ptr<Transport>> parse_template(std::string_view toml,
+                                                    const std::string& file) {
   const auto wrong = [&](std::string_view why) {
     return fail(ErrorKind::input, "template '" + file + "': " + std::string(why),
                 "see the example in docs/controller.md");
   };
-  const toml::parse_result parsed = toml::parse_file(file);
-  if (!parsed) return wrong(parsed.error().description());
+  if (const auto fault = find_toml_fault(toml)) {
+    return wrong("line " + decimal(fault->line) + ": " + fault->rule);
+  }
+  const toml::parse_result parsed = toml::parse(toml);
   Reader reader(parsed.table());
   TemplateText text{.file = file};
   text.traits = {.outlives_client = true};
@@ -259,6 +268,12 @@ Expected<std::unique_ptr<Transport>> make_template(const std::string& file) {
     return wrong("{argv} must be a word of its own, unless quoting is \"shell\"");
   }
   return std::make_unique<Template>(std::move(text));
+}
+
+Expected<std::unique_ptr<Transport>> make_template(const std::string& file) {
+  const auto toml = read_local_file(file, kMostBytes);
+  if (!toml) return fail(ErrorKind::input, "template '" + file + "': " + toml.error().message);
+  return parse_template(*toml, file);
 }
 
 }  // namespace quietus::transports
