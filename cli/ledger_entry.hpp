@@ -33,6 +33,8 @@ bool is_session_id(std::string_view text);
 
 // The last part of a session directory's name; empty: this is none of ours.
 std::string_view id_of_directory(std::string_view directory);
+// As much of an id as people are shown.
+inline constexpr std::size_t kShownId = 8;
 
 std::string ledger_json(const LedgerEntry& entry);
 // The error (input) says what is wrong with it.

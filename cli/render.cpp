@@ -16,7 +16,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kName = "quietusctl: ";
-constexpr std::size_t kShownId = 8;
 constexpr std::size_t kUsualWidth = 80;
 constexpr std::string_view kEraseLine = "\r\x1b[K";
 

@@ -28,6 +28,15 @@ Error failure_of(const ExecResult& result, std::string what) {
   return result.error ? std::move(error).because(*result.error) : error;
 }
 
+Error not_running(const Sandbox& sandbox, SandboxStatus status, std::string_view directory) {
+  const std::string give_up = "give the session up: quietusctl gc --forget " +
+                              std::string(id_of_directory(directory).substr(0, kShownId));
+  if (status == SandboxStatus::absent) {
+    return {ErrorKind::sandbox, "'" + sandbox.name() + "' is not there any more", give_up};
+  }
+  return {ErrorKind::sandbox, "'" + sandbox.name() + "' has stopped", "start it, or " + give_up};
+}
+
 std::string whole_seconds(Span span) {
   return decimal(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(span).count()));
 }
@@ -54,7 +63,14 @@ asio::awaitable<Expected<std::string>> find_supervisor(Sandbox& sandbox, Payload
     if (result.error && result.error->kind != ErrorKind::sandbox) co_return fail(*result.error);
     if (!result.error && parse_payload_version(result.out)) co_return there;
   }
-  co_return co_await source.place(sandbox, directory);
+  auto placed = co_await source.place(sandbox, directory);
+  if (placed || placed.error().kind != ErrorKind::sandbox) co_return placed;
+  // Where nothing can run, why each way in was refused says less than that.
+  const auto status = co_await sandbox.status();
+  if (status && (*status == SandboxStatus::absent || *status == SandboxStatus::stopped)) {
+    co_return fail(not_running(sandbox, *status, directory));
+  }
+  co_return placed;
 }
 
 asio::awaitable<StopAnswer> stop_session(Sandbox& sandbox, std::string supervisor,

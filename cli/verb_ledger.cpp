@@ -19,7 +19,6 @@ using namespace std::chrono_literals;
 using nlohmann::json;
 
 constexpr Span kPatience = 60s;
-constexpr std::size_t kShownId = 8;
 constexpr int kLooks = 30;
 constexpr Span kLookAgain = 100ms;
 
@@ -197,6 +196,7 @@ class Collection {
       // The sandbox is not to be reached any more: who says forget has looked.
       auto again = services_.ledger.take(entry->id);
       release.released = again && again->remove();
+      if (release.released && release.error) release.error->advice.clear();
     }
     tell(*entry, release, release.released ? "forgotten" : "left");
     if (!release.released) co_return kExitFailed;

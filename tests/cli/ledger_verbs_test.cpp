@@ -24,9 +24,10 @@ class CtlLedgerVerbs : public CtlScene {
     return running;
   }
   // A file of the ledger, written by hand.
-  static std::string entry(const std::string& id, const std::string& directory) {
-    return R"({"schema":"quietus-ledger","schema_version":1,"id":")" + id +
-           R"(","sandbox":"local","reach":"","ownership":"borrowed","directory":")" + directory +
+  static std::string entry(const std::string& id, const std::string& directory,
+                           const std::string& sandbox = "local") {
+    return R"({"schema":"quietus-ledger","schema_version":1,"id":")" + id + R"(","sandbox":")" +
+           sandbox + R"(","reach":"","ownership":"borrowed","directory":")" + directory +
            R"(","command":"","into":"","programs":{},"controller":{"pid":1,)"
            R"("start_ticks":1,"boot_id":""},"created":1})";
   }
@@ -168,6 +169,27 @@ TEST_F(CtlLedgerVerbs, WhatCannotBeConfirmedStaysUntilItIsForgotten) {
   const Ended forget = does({"gc", "--forget", id.substr(0, 4)});
   EXPECT_EQ(forget.status, 123) << forget.text();
   EXPECT_TRUE(holds(forget.out, "forgotten"));
+}
+
+TEST_F(CtlLedgerVerbs, ASandboxThatHasStoppedIsToldInOneLine) {
+  const std::string id(32, 'd');
+  write_file(path("box.toml"), "exec = ['false', '{argv}']\nstatus = ['false']");
+  const std::string box = "template:" + path("box.toml");
+  fs::create_directories(ledger_path(""));
+  write_file(ledger_path(id + ".json"), entry(id, "/tmp/quietus-" + id, box));
+  const std::string told = "'" + box + "' has stopped; start it, or give the session up: " +
+                           "quietusctl gc --forget dddddddd\n";
+  for (const Words& verb : {Words{"status"}, Words{"stop"}, Words{"gc"}}) {
+    const Ended ended = does(verb);
+    EXPECT_EQ(ended.status, 125) << ended.text();
+    EXPECT_TRUE(ended.err.ends_with(told)) << ended.text();
+    EXPECT_TRUE(one_line(ended.err)) << ended.text();
+  }
+  EXPECT_EQ(ledger_files().size(), 1u) << "it is the evidence";
+  const Ended forget = does({"gc", "--forget", "dddd"});
+  EXPECT_TRUE(holds(forget.out, "forgotten"));
+  EXPECT_TRUE(forget.err.ends_with("'" + box + "' has stopped\n")) << forget.text();
+  EXPECT_TRUE(ledger_files().empty());
 }
 
 }  // namespace
