@@ -380,7 +380,7 @@ class Run {
       warn("'" + result_.directory +
            "' is kept as evidence, and stays in the ledger: see "
            "quietusctl status; quietusctl gc --forget " +
-           result_.id.substr(0, 8) + " removes it");
+           result_.id.substr(0, kShownId) + " removes it");
       co_return;
     }
     release(ledger, closed.has_value());

@@ -93,6 +93,9 @@ Status look(sys::Gate& gate, const SessionDirectory& directory) {
     if (identity.started && identity.timeout) {
       const Moment end = Moment(*identity.started + std::min(*identity.timeout, kForever / 2));
       status.left = std::max(Span::zero(), end - sys::now(gate));
+      if (*status.left == Span::zero() && status.state == State::running) {
+        status.state = State::stopping;
+      }
     }
   }
   return status;

@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 
 bash tools/setup.sh container
 mkdir -p build
+echo "building quietusctl, which takes a minute or two, with its log in build/container-build.log"
 if ! { cmake --preset release &&
   cmake --build --preset release --target quietus quietusctl; } >build/container-build.log 2>&1; then
   tail -n 40 build/container-build.log

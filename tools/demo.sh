@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 bash tools/setup.sh demo
 mkdir -p build
+echo "building, with its log in build/demo-build.log"
 if ! { cmake --preset musl && cmake --build --preset musl; } >build/demo-build.log 2>&1; then
   tail -n 40 build/demo-build.log
   exit 1

@@ -12,6 +12,7 @@
 #include "client/bootstrap/digest.hpp"
 #include "client/bootstrap/words.hpp"
 #include "client/src/descriptor.hpp"
+#include "client/src/local_file.hpp"
 #include "quietus/bootstrap.hpp"
 
 namespace quietus {
@@ -37,15 +38,11 @@ std::map<std::string, std::string> read_sums(const fs::path& path) {
 }
 
 Expected<std::string> read_program(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code error;
-  const std::uint64_t size = fs::file_size(path, error);
-  std::string bytes(error || size > kMostBytes ? 0 : size, '\0');
-  if (bytes.empty() || !file.read(bytes.data(), static_cast<std::streamsize>(size))) {
-    return fail(ErrorKind::input, "the payload '" + path + "' is no program",
-                "build it (cmake --preset musl), or name another with --payload");
-  }
-  return bytes;
+  auto bytes = read_local_file(path, kMostBytes);
+  if (bytes) return bytes;
+  Error error{ErrorKind::input, "the payload '" + path + "' is no program",
+              "build it (cmake --preset musl), or name another with --payload"};
+  return fail(std::move(error).because(bytes.error()));
 }
 
 std::string why_no_supervisor(std::string_view out, const std::string& machine) {

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -17,9 +19,13 @@ using namespace std::chrono_literals;
 constexpr Span kVersionTime = 60s;
 constexpr unsigned kMode = 0755;
 
-bool is_program(const fs::path& path) {
+// Empty: it can be started.
+std::string why_no_program(const fs::path& path) {
   std::error_code error;
-  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+  const fs::file_status status = fs::status(path, error);
+  if (error) return error.message();
+  if (!fs::is_regular_file(status)) return "it is no regular file";
+  return access(path.c_str(), X_OK) == 0 ? std::string() : std::strerror(errno);
 }
 
 class PayloadFile final : public PayloadSource {
@@ -74,8 +80,9 @@ class PayloadFile final : public PayloadSource {
 Expected<std::string> find_payload(const PayloadSearch& search) {
   for (const std::string& given : {search.explicit_path, search.environment_path}) {
     if (given.empty()) continue;
-    if (is_program(given)) return fs::absolute(given).string();
-    return fail(ErrorKind::input, "the payload '" + given + "' is no program",
+    const std::string why = why_no_program(given);
+    if (why.empty()) return fs::absolute(given).string();
+    return fail(ErrorKind::input, "the payload '" + given + "' is no program: " + why,
                 "build it (cmake --preset musl), or name another with --payload");
   }
   std::vector<fs::path> places;
@@ -90,7 +97,7 @@ Expected<std::string> find_payload(const PayloadSearch& search) {
   places.emplace_back(QUIETUS_LIBEXEC_DIR "/quietus");
   std::string looked;
   for (const fs::path& place : places) {
-    if (is_program(place)) return fs::canonical(place, error).string();
+    if (why_no_program(place).empty()) return fs::canonical(place, error).string();
     looked += (looked.empty() ? "" : ", ") + place.lexically_normal().string();
   }
   return fail(ErrorKind::input, "there is no payload: looked for " + looked,

@@ -180,8 +180,15 @@ TEST(FindPayload, TakesTheFirstThatIsThereAndNamesThePlaces) {
   harness::Scratch scratch;
   const auto none = find_payload({.executable = scratch.path("bin/quietusctl")});
   ASSERT_TRUE(failed(none, ErrorKind::input, "there is no payload"));
-  EXPECT_TRUE(failed(find_payload({.explicit_path = "/etc/passwd"}), ErrorKind::input,
-                     "'/etc/passwd' is no program"));
+  const std::pair<const char*, const char*> others[] = {
+      {"/etc/passwd", "Permission denied"},
+      {"/etc", "it is no regular file"},
+      {"/nonexistent", "No such file or directory"},
+      {"/etc/passwd/x", "Not a directory"}};
+  for (const auto& [path, why] : others) {
+    EXPECT_TRUE(failed(find_payload({.explicit_path = path}), ErrorKind::input,
+                       "'" + std::string(path) + "' is no program: " + why));
+  }
   // What is asked for is taken, or fails: there is no silent other choice.
   EXPECT_TRUE(failed(
       find_payload({.environment_path = "/nonexistent", .executable = harness::quietus_binary()}),

@@ -50,6 +50,17 @@ TEST_F(StopVerb, waits_for_the_grace_and_now_does_not) {
   EXPECT_TRUE(beats_.gone(2));
 }
 
+TEST_F(StopVerb, has_nothing_to_ask_for_once_the_deadline_has_passed) {
+  launch_detached({"--timeout", "0.5", "--cleanup-timeout", "60"}, stubborn());
+  ASSERT_TRUE(eventually([&] { return status().text("/state") == "stopping"; }));
+  EXPECT_EQ(status().number("/deadline_left_seconds"), 0);
+  ASSERT_TRUE(beats_.alive(1)) << "in its grace";
+  const Ended now = does("stop", {"--now", "--timeout", "30"});
+  EXPECT_EQ(now.status, 0) << now.text();
+  EXPECT_EQ(now.out, exactly(true, -SIGKILL, std::nullopt, true) + "\n");
+  EXPECT_TRUE(beats_.gone(1));
+}
+
 TEST_F(StopVerb, now_needs_no_stop_before_it) {
   launch_detached({"--cleanup-timeout", "60"}, stubborn());
   ASSERT_TRUE(beats_.alive(1));
