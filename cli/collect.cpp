@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "cli/glob.hpp"
+#include "cli/artifact_pattern.hpp"
 #include "cli/task.hpp"
 #include "cli/words.hpp"
 #include "contract/decimal.hpp"
@@ -28,8 +28,9 @@ constexpr int kNotFound = 127;
 // A tool by its own name, or as a busybox without links has it.
 constexpr const char* kMultiTools[] = {"", "busybox"};
 
+// An empty folder is where one is already.
 std::string in_folder(const std::string& folder, const std::string& rest) {
-  return folder + '/' + rest;
+  return folder.empty() || folder.ends_with('/') ? folder + rest : folder + '/' + rest;
 }
 
 std::uint64_t size_of(const fs::path& path) {
@@ -49,21 +50,18 @@ std::uint64_t size_of(const fs::path& path) {
   return total;
 }
 
-// Regular files below a folder of this machine, as paths below it; symlinks are not followed.
-std::vector<std::string> list_here(const std::string& folder, int depth) {
+// Regular files below a folder of this machine; symlinks are not followed.
+std::vector<std::string> list_here(const std::string& folder, std::optional<std::size_t> depth) {
   std::vector<std::string> found;
   std::error_code error;
-  const std::string root = folder.empty() ? "/" : folder;
   for (fs::recursive_directory_iterator
-           each(root, fs::directory_options::skip_permission_denied, error),
+           each(folder, fs::directory_options::skip_permission_denied, error),
        end;
        !error && each != end; each.increment(error)) {
     std::error_code ignored;
-    if (depth > 0 && each.depth() + 1 >= depth) each.disable_recursion_pending();
-    const fs::file_status status = each->symlink_status(ignored);
-    if (!fs::is_regular_file(status)) continue;
-    const std::string path = each->path();
-    if (auto below = path_below(folder, path)) found.push_back(std::move(*below));
+    const auto level = static_cast<std::size_t>(each.depth()) + 1;
+    if (depth && level >= *depth) each.disable_recursion_pending();
+    if (fs::is_regular_file(each->symlink_status(ignored))) found.push_back(each->path());
   }
   std::ranges::sort(found);
   return found;
@@ -121,7 +119,7 @@ class Collector {
   void problem(Error error) { result_.problems.push_back(std::move(error)); }
 
   asio::awaitable<void> collect(std::string glob) {
-    if (!glob.starts_with('/') && request_.workdir.empty()) {
+    if (!glob.starts_with('/') && !workdir_is_known()) {
       const auto workdir = co_await ask_workdir();
       if (!workdir) {
         problem(workdir.error());
@@ -129,20 +127,30 @@ class Collector {
       }
       request_.workdir = *workdir;
     }
-    const Pattern pattern = parse_pattern(glob, request_.workdir);
-    if (pattern.rest.empty()) {
-      co_await fetch_one(glob, pattern);
+    const auto pattern = parse_pattern(glob, request_.workdir);
+    if (!pattern) {
+      problem({ErrorKind::input, "the pattern '" + glob + "' " + pattern.error(), {}});
+    } else if (pattern->glob.literal()) {
+      co_await fetch_one(glob, *pattern);
     } else {
-      co_await fetch_matches(glob, pattern);
+      co_await fetch_matches(glob, *pattern);
     }
+  }
+
+  // Only the inside knows where .. leads.
+  bool workdir_is_known() const {
+    const std::string& workdir = request_.workdir;
+    return !workdir.empty() && (workdir + '/').find("/../") == workdir.npos;
   }
 
   asio::awaitable<Expected<std::string>> ask_workdir() {
     if (sandbox_.traits().shares_files) {
       std::error_code error;
-      co_return fs::current_path(error).string();
+      const fs::path path = fs::canonical(fs::path(".") / request_.workdir, error);
+      if (!error) co_return path.string();
+      co_return fail(ErrorKind::input, "'" + request_.workdir + "': " + error.message());
     }
-    ExecRequest request{.argv = words("pwd"), .deadline = kListTime};
+    ExecRequest request{.argv = words("pwd", "-P"), .cwd = request_.workdir, .deadline = kListTime};
     const ExecResult result = co_await sandbox_.exec(std::move(request));
     const std::string path = result.out.substr(0, result.out.find('\n'));
     if (result.succeeded() && path.starts_with('/')) co_return path;
@@ -152,14 +160,14 @@ class Collector {
 
   // A path without wildcards: a file, or a whole tree.
   asio::awaitable<void> fetch_one(std::string glob, Pattern pattern) {
-    const std::string base = pattern.folder.substr(pattern.folder.rfind('/') + 1);
-    const auto failure =
-        co_await fetch(pattern.folder, pattern.under.empty() ? base : pattern.under);
+    const std::string path = pattern.glob.base();
+    const std::string name = fs::path(path).filename();
+    const auto failure = co_await fetch(path, pattern.under.empty() ? name : pattern.under);
     if (!failure) co_return;
     const bool may_be_missing =
         failure->kind == ErrorKind::input || failure->kind == ErrorKind::sandbox;
     bool missing = false;
-    if (may_be_missing) missing = co_await is_missing(pattern.folder);
+    if (may_be_missing) missing = co_await is_missing(path);
     if (missing) {
       result_.missing.push_back(glob);
     } else {
@@ -199,10 +207,10 @@ class Collector {
     }
     std::size_t matched = 0;
     for (const std::string& path : **listed) {
-      if (!matches(pattern.rest, path)) continue;
+      const auto rest = pattern.glob.match(path);
+      if (!rest) continue;
       ++matched;
-      const std::string to = pattern.under.empty() ? path : in_folder(pattern.under, path);
-      const auto failure = co_await fetch(in_folder(pattern.folder, path), to);
+      const auto failure = co_await fetch(path, in_folder(pattern.under, *rest));
       if (failure) problem(*failure);
       const bool cancelled = co_await was_cancelled();
       if (cancelled) break;
@@ -210,18 +218,19 @@ class Collector {
     if (matched == 0) result_.missing.push_back(glob);
   }
 
-  // Files below the pattern's folder; none: the inside has nothing that could tell.
+  // Files below the pattern's base; none: the inside has nothing that could tell.
   asio::awaitable<Expected<std::optional<std::vector<std::string>>>> list(Pattern pattern) {
     using Listed = std::optional<std::vector<std::string>>;
     if (sandbox_.traits().shares_files) {
-      co_return Listed(list_here(pattern.folder, pattern.depth));
+      co_return Listed(list_here(pattern.glob.base(), pattern.glob.depth()));
     }
     for (const char* tool : kMultiTools) {
-      std::vector<std::string> argv = words("find", pattern.folder + '/');
+      // With a slash at the end a symlink there is the folder that it means.
+      std::vector<std::string> argv = words("find", in_folder(pattern.glob.base(), ""));
       if (*tool != '\0') argv.insert(argv.begin(), tool);
-      if (pattern.depth > 0) {
+      if (const auto depth = pattern.glob.depth()) {
         argv.emplace_back("-maxdepth");
-        argv.push_back(decimal(pattern.depth));
+        argv.push_back(decimal(*depth));
       }
       argv.emplace_back("-type");
       argv.emplace_back("f");
@@ -232,17 +241,10 @@ class Collector {
       if (result.error && result.error->kind != ErrorKind::sandbox) co_return fail(*result.error);
       if (unavailable(result)) continue;
       if (result.out_cut) {
-        co_return fail(ErrorKind::input, "'" + pattern.folder + "' has too many files",
+        co_return fail(ErrorKind::input, "'" + pattern.glob.base() + "' has too many files",
                        "use a narrower pattern");
       }
-      std::vector<std::string> found;
-      for (std::size_t at = 0, end; (end = result.out.find('\0', at)) != result.out.npos;
-           at = end + 1) {
-        auto below = path_below(pattern.folder, result.out.substr(at, end - at));
-        if (below) found.push_back(std::move(*below));
-      }
-      std::ranges::sort(found);
-      co_return Listed(std::move(found));
+      co_return Listed(parse_listing(result.out));
     }
     co_return Listed();
   }
@@ -251,18 +253,19 @@ class Collector {
   asio::awaitable<void> fetch_folder(std::string glob, Pattern pattern) {
     const std::string copy = next_arriving();
     TransferOptions limits{.most_bytes = left_};
-    const std::string folder = pattern.folder.empty() ? "/" : pattern.folder;
-    const auto got = co_await sandbox_.download(folder, copy, limits);
+    const std::string& base = pattern.glob.base();
+    const auto got = co_await sandbox_.download(base, copy, limits);
     if (!got) {
       problem(got.error());
       co_return;
     }
     std::size_t matched = 0;
-    for (const std::string& path : list_here(copy, 0)) {
-      if (!matches(pattern.rest, path)) continue;
+    for (const std::string& path : list_here(copy, std::nullopt)) {
+      const std::string inside = in_folder(base, path.substr(copy.size() + 1));
+      const auto rest = pattern.glob.match(inside);
+      if (!rest) continue;
       ++matched;
-      const std::string to = pattern.under.empty() ? path : in_folder(pattern.under, path);
-      place(in_folder(pattern.folder, path), in_folder(copy, path), to);
+      place(inside, path, in_folder(pattern.under, *rest));
     }
     if (matched == 0) result_.missing.push_back(glob);
   }

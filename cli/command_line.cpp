@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cli/artifact_pattern.hpp"
+
 namespace quietus::cli {
 namespace {
 
@@ -175,13 +177,8 @@ class Parser {
   }
 
   Outcome add_glob(const OptionSpec& spec, std::string_view value) {
-    for (std::size_t at = 0; at <= value.size();) {
-      const std::size_t end = std::min(value.find('/', at), value.size());
-      if (value.substr(at, end - at) == "..") return refuse(spec, value, "a path without '..'");
-      at = end + 1;
-    }
-    if (value.empty() || value.find_first_not_of('/') == std::string_view::npos) {
-      return refuse(spec, value, "a path or a pattern of one");
+    if (const auto pattern = parse_pattern(value); !pattern) {
+      return wrong(argument(spec) + ": " + shown_value(value) + ' ' + pattern.error());
     }
     line_.globs.emplace_back(value);
     return {};

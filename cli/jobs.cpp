@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "cli/artifact_pattern.hpp"
 #include "contract/decimal.hpp"
 #include "contract/duration.hpp"
 
@@ -46,9 +47,8 @@ class JobReader {
     } else if (key == "collect") {
       texts(key, value, plan.globs);
       for (const std::string& glob : plan.globs) {
-        if (glob.empty() || ("/" + glob + "/").find("/../") != glob.npos) {
-          refuse(key + ": a pattern must not be empty or hold '..'");
-        }
+        const auto pattern = parse_pattern(glob);
+        if (!pattern) refuse(key + ": " + shown_value(glob) + ' ' + pattern.error());
       }
     } else if (key == "timeout") {
       timeout(value);

@@ -61,7 +61,8 @@ TEST(CtlJobs, EveryRefusalNamesItsLine) {
       {R"({"command": ["a"], "collect": ["x"]})", "collect and into go together"},
       {R"({"command": ["a"], "into": "x"})", "collect and into go together"},
       {R"({"command": ["a"], "into": "x", "collect": ["../x"]})",
-       "collect: a pattern must not be empty or hold '..'"},
+       "collect: '../x' must not have an empty name, . or .. in it"},
+      {R"({"command": ["a"], "into": "x", "collect": [""]})", "collect: '' must not be empty"},
       {R"({"command": ["a"], "environment": {"A": 1}})", "environment: must be"},
       {R"({"command": ["a"], "environment": {"A=B": "x"}})", "environment: must be"},
   };

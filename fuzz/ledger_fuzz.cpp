@@ -2,11 +2,11 @@
 // and removed: so it names a session directory of its own and nothing else, and is written as it
 // was read. A pattern never leads out of the folder that it begins in.
 //
-// Module: cli/glob.cpp cli/ledger_entry.cpp
+// Module: cli/artifact_pattern.cpp cli/ledger_entry.cpp
 #include <algorithm>
 #include <string>
 
-#include "cli/glob.hpp"
+#include "cli/artifact_pattern.hpp"
 #include "cli/ledger_entry.hpp"
 #include "property.hpp"
 
@@ -36,14 +36,14 @@ void check_pattern(std::string_view text) {
   const std::size_t line = std::min(text.find('\n'), text.size());
   const std::string_view glob = text.substr(0, line);
   const std::string_view path = text.substr(std::min(line + 1, text.size()));
-  const Pattern pattern = parse_pattern(glob, "/work");
-  require(pattern.folder.empty() || pattern.folder.starts_with('/'), "a folder is absolute");
-  require(!pattern.folder.ends_with('/'), "without a slash at its end");
-  (void)matches(pattern.rest, path);
-  const auto below = path_below(pattern.folder, path);
-  if (!below) return;
-  require(pattern.folder + '/' + *below == path, "what is below is the rest of the path");
-  require(('/' + *below + '/').find("/../") == std::string::npos, "and stays below");
+  const auto pattern = parse_pattern(glob, "/work");
+  if (!pattern) return require(!pattern.error().empty(), "a refusal has its rule");
+  require(pattern->under.empty() || !pattern->under.starts_with('/'), "under is relative");
+  require(('/' + pattern->under + '/').find("/../") == std::string::npos, "and stays below");
+  const auto rest = pattern->glob.match(path);
+  if (!rest) return;
+  require(path.ends_with(*rest), "what is below is the rest of the path");
+  require(('/' + *rest + '/').find("/../") == std::string::npos, "and stays below");
 }
 
 }  // namespace

@@ -2,18 +2,17 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "client/adapters/glob.hpp"
 #include "client/adapters/lines.hpp"
 #include "client/src/words.hpp"
 #include "contract/decimal.hpp"
 #include "quietus/adapter.hpp"
+#include "quietus/glob.hpp"
 
 namespace quietus {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using adapters::Glob;
 
 constexpr std::size_t kMostListing = std::size_t{16} << 20;
 constexpr Span kListTime = 5min;
@@ -61,7 +60,7 @@ asio::awaitable<Found> look(Sandbox& sandbox, const Glob& glob) {
     co_return found;
   }
   if (listed.error || no_find) found.problems.push_back(cannot_look(glob, listed));
-  for (std::string& path : adapters::parse_listing(listed.out)) {
+  for (std::string& path : parse_listing(listed.out)) {
     if (glob.match(path)) found.paths.push_back(std::move(path));
   }
   if (listed.out_cut) {
@@ -163,8 +162,8 @@ class Fetching {
 
   Expected<std::string> place(const Artifact& artifact, const Glob& glob,
                               const std::string& inside) const {
-    const std::string name =
-        glob.literal() ? adapters::last_name(inside) : glob.match(inside).value_or("");
+    const fs::path name =
+        glob.literal() ? fs::path(inside).filename() : fs::path(*glob.match(inside));
     auto local = destination(into_, (fs::path(artifact.into) / name).lexically_normal().string());
     if (local && has(&CollectedFile::local, *local)) {
       return fail(ErrorKind::input,

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "client/adapters/glob.hpp"
 #include "client/adapters/lines.hpp"
 #include "client/adapters/spec.hpp"
 #include "client/src/local_file.hpp"
 #include "client/src/texts.hpp"
 #include "contract/decimal.hpp"
 #include "contract/session_files.hpp"
+#include "quietus/glob.hpp"
 
 namespace quietus {
 namespace adapters {

@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <limits>
 
-#include "client/adapters/glob.hpp"
 #include "client/adapters/spec.hpp"
 #include "client/adapters/toml_reader.hpp"
 #include "contract/decimal.hpp"

@@ -18,8 +18,9 @@
 //     files_outlive_stop = false
 //
 // A word that is just "{argv}" becomes all the words of the command. A word that holds {cwd},
-// {user} or {env} is left out where there is none, and {env} words are repeated for each variable.
-// What a template has no word for is put before the command as `sh -c 'cd ...'` and `env`.
+// {user} or {env} is left out where there is none, so that {argv} must not be in it, and {env}
+// words are repeated for each variable. What a template has no word for is put before the command
+// as `sh -c 'cd ...'` and `env`.
 #include <algorithm>
 
 #include "client/src/local_file.hpp"
@@ -79,6 +80,11 @@ std::string expanded(std::string_view word, std::initializer_list<Value> values)
 
 bool holds(std::string_view word, std::string_view placeholder) {
   return word.find(placeholder) != std::string_view::npos;
+}
+
+// Whether the word is left out where there is nothing to put into it.
+bool leaves(std::string_view word) {
+  return holds(word, "{cwd}") || holds(word, "{user}") || holds(word, "{env}");
 }
 
 class Template final : public Transport {
@@ -169,7 +175,7 @@ class Reader {
       if (!word) return wrong(key, "must be a list of words");
       into.push_back(*word);
     }
-    return true;
+    return !into.front().empty() || wrong(key, "must begin with a program");
   }
   bool numbers(const char* key, std::vector<std::int64_t>& into) {
     const toml::node* node = table_.get(key);
@@ -262,11 +268,19 @@ Expected<std::unique_ptr<Transport>> parse_template(std::string_view toml,
   if (quoting != "words" && quoting != "shell") return wrong("'quoting' must be words or shell");
   text.shell_quoting = quoting == "shell";
   const auto holds_argv = [](const std::string& word) {
-    return word.find("{argv}") != std::string::npos && word != "{argv}";
+    return holds(word, "{argv}") && word != "{argv}";
   };
   if (!text.shell_quoting && std::ranges::any_of(text.exec, holds_argv)) {
     return wrong("{argv} must be a word of its own, unless quoting is \"shell\"");
   }
+  // With such a word the command, or the client itself, would be left out.
+  const auto holds_all = [](const std::string& word) {
+    return holds(word, "{argv}") && leaves(word);
+  };
+  if (std::ranges::any_of(text.exec, holds_all)) {
+    return wrong("{argv} must not stand in one word with {cwd}, {user} or {env}");
+  }
+  if (leaves(text.exec.front())) return wrong("'exec' must begin with a program");
   return std::make_unique<Template>(std::move(text));
 }
 

@@ -1,12 +1,10 @@
 // Patterns for artifacts: what they match, and that a hostile listing leads nowhere.
-#include "client/adapters/glob.hpp"
+#include "quietus/glob.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "quietus/adapter.hpp"
-
-namespace quietus::adapters {
+namespace quietus {
 namespace {
 
 using testing::ElementsAre;
@@ -47,7 +45,10 @@ TEST(Globs, MatchNameByName) {
       {"/w/[a-c]", "/w/d", false},
       {"/w/[!a-c]", "/w/d", true},
       {"/w/[!a-c]", "/w/b", false},
+      {"/w/[^a-c]", "/w/d", true},
+      {"/w/[^a-c]", "/w/b", false},
       {"/w/[]x]", "/w/]", true},
+      {"/w/[!]]", "/w/]", false},
       {"/w/[a-]", "/w/-", true},
       {"/w/\\*", "/w/*", true},
       {"/w/\\*", "/w/a", false},
@@ -137,4 +138,4 @@ TEST(Listings, AreSortedAndCompleteNames) {
 }
 
 }  // namespace
-}  // namespace quietus::adapters
+}  // namespace quietus

@@ -50,6 +50,23 @@ TEST_F(CtlCollect, AbsolutePatternsBeginWhereTheirWildcardsDo) {
   EXPECT_EQ(got(), (Words{"a/ blank\n.json", "a/b/deep.json", "a/one.json", "top.json"}));
 }
 
+// A .. leads to the parent of what a symlink means, which only the file system knows.
+TEST_F(CtlCollect, TheWorkdirMayLeadUpwards) {
+  fs::create_directory_symlink(path("work/a"), path("link"));
+  const Ended ended = collect({"*.json"}, {"-C", path("link/..")});
+  EXPECT_EQ(ended.status, 0) << ended.text();
+  EXPECT_EQ(got(), (Words{"top.json"}));
+}
+
+TEST_F(CtlCollect, ABackslashMakesAWildcardPlain) {
+  write_file(path("work/a[1].json"), "bracket");
+  write_file(path("work/a1.json"), "plain");
+  EXPECT_EQ(collect({"a\\[1].json"}).status, 0);
+  EXPECT_EQ(got(), (Words{"a[1].json"}));
+  EXPECT_EQ(collect({"a[1].json"}).status, 0);
+  EXPECT_EQ(got(), (Words{"a1.json", "a[1].json"}));
+}
+
 TEST_F(CtlCollect, ADirectoryComesAsATree) {
   EXPECT_EQ(collect({path("work/a")}).status, 0);
   EXPECT_EQ(got(), (Words{"a/ blank\n.json", "a/b/deep.json", "a/one.json", "a/two.txt"}));

@@ -307,6 +307,18 @@ TEST_F(TemplateTransport, ThatIsWrongSaysWhere) {
   EXPECT_TRUE(is_error(refusal("exec = [\"{argv}\"]\nexce = [\"x\"]"), ErrorKind::input,
                        "'exce' is not a key of a template"));
   EXPECT_TRUE(is_error(refusal("exec = [\"x{argv}\"]"), ErrorKind::input, "a word of its own"));
+  // What is left out where there is no user must not take the command with it.
+  for (const char* word : {"{user} {argv}", "{argv}{cwd}", "{env}; {argv}"}) {
+    EXPECT_TRUE(
+        is_error(refusal("exec = [\"x\", \"" + std::string(word) + "\"]\nquoting = \"shell\""),
+                 ErrorKind::input, "{argv} must not stand in one word with"));
+  }
+  for (const char* first : {"", "{user}", "{env}x", "{cwd}"}) {
+    EXPECT_TRUE(is_error(refusal("exec = [\"" + std::string(first) + "\", \"{argv}\"]"),
+                         ErrorKind::input, "'exec' must begin with a program"));
+  }
+  EXPECT_TRUE(is_error(refusal("exec = [\"{argv}\"]\nstop = [\"\"]"), ErrorKind::input,
+                       "'stop' must begin with a program"));
   EXPECT_TRUE(is_error(refusal("exec = [\"{argv}\"]\n[traits]\nstdin = 1"), ErrorKind::input,
                        "must be true or false"));
   EXPECT_TRUE(is_error(refusal("exec = [\"{argv}\"]\nquoting = \"x\""), ErrorKind::input,

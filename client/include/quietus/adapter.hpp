@@ -111,8 +111,6 @@ class Adapter {
 // `into`, and symbolic links are not followed. Needs `find` inside, except for a plain path.
 asio::awaitable<Collected> fetch_artifacts(Sandbox& sandbox, std::vector<Artifact> artifacts,
                                            std::string into, Progress progress = {});
-// The text as a pattern that matches only itself.
-std::string glob_literal(std::string_view text);
 
 // The adapter that a TOML text describes; `file` is its name in errors, and relative paths in it
 // start from its folder. The error (input) is one line: file, line, key, value and the rule.

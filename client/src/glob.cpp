@@ -1,22 +1,8 @@
-#include "client/adapters/glob.hpp"
+#include "quietus/glob.hpp"
 
 #include <algorithm>
 
-#include "quietus/adapter.hpp"
-
 namespace quietus {
-
-std::string glob_literal(std::string_view text) {
-  constexpr std::string_view kSpecial = "*?[]\\";
-  std::string pattern;
-  for (const char one : text) {
-    if (kSpecial.find(one) != std::string_view::npos) pattern += '\\';
-    pattern += one;
-  }
-  return pattern;
-}
-
-namespace adapters {
 namespace {
 
 constexpr std::string_view kAnyDepth = "**";
@@ -30,6 +16,8 @@ std::vector<std::string_view> names_of(std::string_view path) {
   }
   return names;
 }
+
+bool is_inversion(char one) { return one == '!' || one == '^'; }
 
 bool is_no_name(std::string_view name) { return name.empty() || name == "." || name == ".."; }
 
@@ -50,16 +38,16 @@ std::optional<std::string> plain_name(std::string_view pattern) {
 
 // One element of a pattern at its front: a set, an escape, ? or a byte. Whether it takes `byte`,
 // and how long it is.
-struct Step {
+struct Taking {
   bool takes;
   std::size_t length;
 };
-Step step(std::string_view pattern, char byte) {
+Taking front_takes(std::string_view pattern, char byte) {
   if (pattern[0] == '?') return {true, 1};
   if (pattern[0] == '\\' && pattern.size() > 1) return {pattern[1] == byte, 2};
   if (pattern[0] != '[') return {pattern[0] == byte, 1};
   std::size_t at = 1;
-  const bool inverted = at < pattern.size() && pattern[at] == '!';
+  const bool inverted = at < pattern.size() && is_inversion(pattern[at]);
   if (inverted) ++at;
   bool found = false;
   for (bool first = true; at < pattern.size() && (first || pattern[at] != ']'); first = false) {
@@ -82,7 +70,8 @@ bool sets_are_closed(std::string_view pattern) {
     if (pattern[at] == '\\') {
       ++at;
     } else if (pattern[at] == '[') {
-      const std::size_t start = at + 1 < pattern.size() && pattern[at + 1] == '!' ? at + 2 : at + 1;
+      const bool inverted = at + 1 < pattern.size() && is_inversion(pattern[at + 1]);
+      const std::size_t start = at + (inverted ? 2 : 1);
       at = pattern.find(']', start + 1);
       if (at == std::string_view::npos) return false;
     }
@@ -103,7 +92,7 @@ bool matches_name(std::string_view pattern, std::string_view name) {
       continue;
     }
     if (p < pattern.size()) {
-      const Step one = step(pattern.substr(p), name[n]);
+      const Taking one = front_takes(pattern.substr(p), name[n]);
       if (one.takes) {
         p += one.length;
         ++n;
@@ -182,8 +171,14 @@ std::optional<std::string> Glob::match(std::string_view path) const {
   return std::string(rest);
 }
 
-std::string last_name(std::string_view path) {
-  return std::string(path.substr(path.find_last_of('/') + 1));
+std::string glob_literal(std::string_view text) {
+  constexpr std::string_view kSpecial = "*?[]\\";
+  std::string pattern;
+  for (const char one : text) {
+    if (kSpecial.find(one) != std::string_view::npos) pattern += '\\';
+    pattern += one;
+  }
+  return pattern;
 }
 
 std::vector<std::string> parse_listing(std::string_view listing) {
@@ -199,5 +194,4 @@ std::vector<std::string> parse_listing(std::string_view listing) {
   return paths;
 }
 
-}  // namespace adapters
 }  // namespace quietus

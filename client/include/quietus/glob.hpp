@@ -1,8 +1,9 @@
 // Patterns for paths inside a sandbox. Pure.
 //
-// * is anything in one name, ? one byte, [a-c] and [!a-c] one of a set, ** as a whole name any
-// number of names, none included. Names that begin with a dot are names like any other: what a
-// harness leaves must not be lost because of its name. \ takes the meaning from what follows.
+// * is anything in one name, ? one byte, [a-c] and [!a-c] (or [^a-c]) one of a set, ** as a whole
+// name any number of names, none included. Names that begin with a dot are names like any other:
+// what a harness leaves must not be lost because of its name. \ takes the meaning from what
+// follows.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 #include <tl/expected.hpp>
 
-namespace quietus::adapters {
+namespace quietus {
 
 class Glob {
  public:
@@ -36,10 +37,10 @@ class Glob {
   std::vector<std::string> patterns_;  // the names behind base_
 };
 
-// The last name of a path.
-std::string last_name(std::string_view path);
+// The text as a pattern that matches only itself.
+std::string glob_literal(std::string_view text);
 
 // What `find ... -print0` says, sorted, each once.
 std::vector<std::string> parse_listing(std::string_view listing);
 
-}  // namespace quietus::adapters
+}  // namespace quietus
