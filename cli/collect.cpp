@@ -12,6 +12,7 @@
 
 #include "cli/artifact_pattern.hpp"
 #include "cli/task.hpp"
+#include "cli/values.hpp"
 #include "cli/words.hpp"
 #include "contract/decimal.hpp"
 
@@ -27,6 +28,8 @@ constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 // A tool by its own name, or as a busybox without links has it.
 constexpr const char* kMultiTools[] = {"", "busybox"};
+constexpr const char* kWaysToAskForTheWorkdir[] = {"pwd -P", "busybox pwd -P",
+                                                   "readlink /proc/self/cwd"};
 
 // An empty folder is where one is already.
 std::string in_folder(const std::string& folder, const std::string& rest) {
@@ -150,10 +153,12 @@ class Collector {
       if (!error) co_return path.string();
       co_return fail(ErrorKind::input, "'" + request_.workdir + "': " + error.message());
     }
-    ExecRequest request{.argv = words("pwd", "-P"), .cwd = request_.workdir, .deadline = kListTime};
-    const ExecResult result = co_await sandbox_.exec(std::move(request));
-    const std::string path = result.out.substr(0, result.out.find('\n'));
-    if (result.succeeded() && path.starts_with('/')) co_return path;
+    for (const char* ask : kWaysToAskForTheWorkdir) {
+      ExecRequest request{.argv = split_words(ask), .cwd = request_.workdir, .deadline = kListTime};
+      const ExecResult result = co_await sandbox_.exec(std::move(request));
+      const std::string path = result.out.substr(0, result.out.find('\n'));
+      if (result.succeeded() && path.starts_with('/')) co_return path;
+    }
     co_return fail(ErrorKind::sandbox, "the sandbox does not say where relative patterns begin",
                    "use --workdir, or absolute patterns");
   }

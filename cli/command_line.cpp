@@ -226,6 +226,14 @@ class Parser {
       return wrong(std::string("argument --") + (line_.input.empty() ? "param" : "input") +
                    ": needs --adapter");
     }
+    const bool is_put = verb_.verb == Verb::put;
+    if (is_put || verb_.verb == Verb::get) {
+      const std::string& inside = line_.words[is_put ? 1 : 0];
+      if (!inside.starts_with('/')) {
+        return wrong(std::string(verb_.word) + ": the path inside must be absolute, not " +
+                     shown_value(inside));
+      }
+    }
     if (verb_.verb == Verb::cache && line_.words[0] != "list" && line_.words[0] != "verify" &&
         line_.words[0] != "prune") {
       return wrong("cache: expected list, verify or prune, not " + shown_value(line_.words[0]));

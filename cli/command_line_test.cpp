@@ -115,6 +115,8 @@ TEST(CtlCommandLine, EveryRefusalNamesWhatIsWrong) {
       {{"run", "--collect", "a/../b", "true"}, "'a/../b' must not have an empty name, . or .."},
       {{"run", "--collect", "..", "true"}, "'..' must not have an empty name, . or .."},
       {{"run", "--collect", "a[1", "true"}, "argument --collect: 'a[1' has a [ without its ]"},
+      {{"put", "-s", "local", "x", "y"}, "put: the path inside must be absolute, not 'y'"},
+      {{"get", "-s", "local", "x", "/y"}, "get: the path inside must be absolute, not 'x'"},
       {{"run", "--workdir", "here", "true"}, "argument --workdir: must be an absolute path"},
       {{"run", "--setenv", "=x", "true"}, "argument --setenv: must be NAME"},
       {{"run", "--param", "x", "true"}, "argument --param: must be NAME=VALUE"},

@@ -184,6 +184,8 @@ int exit_code_of(const Receipt& receipt, const Json* report, std::optional<int> 
 }
 
 std::string ending_text(const Receipt& receipt) {
+  const bool refused = receipt.error && receipt.error->starts_with("[Errno ");
+  if (!receipt.return_code && refused) return "could not be started";
   if (!receipt.return_code) return "did not run, or nobody knows how it ended";
   if (*receipt.return_code < 0) return "died of " + signal_name(-*receipt.return_code);
   return "exited with " + decimal(*receipt.return_code);
@@ -195,7 +197,7 @@ Expected<Explanation> explain(std::string_view text) {
   const auto parsed = parse_receipt(text);
   if (!parsed) {
     return fail(ErrorKind::input,
-                "this is neither a receipt nor a report: it is " + std::string(parsed.error()));
+                "this is neither a receipt nor a report: " + std::string(parsed.error()));
   }
   explanation.receipt = parsed->receipt;
   explanation.is_report = report.has_value();

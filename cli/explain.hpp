@@ -31,7 +31,8 @@ struct Explanation {
 // The error (input) says why it is neither a receipt nor a report.
 Expected<Explanation> explain(std::string_view text);
 
-// "exited with 3", "died of SIGTERM", "did not run, or nobody knows how it ended"
+// "exited with 3", "died of SIGTERM", "could not be started",
+// "did not run, or nobody knows how it ended"
 std::string ending_text(const Receipt& receipt);
 
 }  // namespace quietus::cli

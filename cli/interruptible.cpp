@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <asio/post.hpp>
 #include <asio/signal_set.hpp>
 #include <csignal>
 
@@ -21,6 +22,14 @@ class Interrupts {
     wait();
   }
   void end() { signals_.cancel(); }
+  void interrupt() {
+    ++count_;
+    if (handler_ && handler_(count_)) return;
+    if (count_ == 1) return task_->cancel();
+    screen_.error("left at once; quietusctl gc ends what still runs");
+    screen_.clear_status();
+    _exit(kExitFailed);
+  }
 
  private:
   void wait() {
@@ -29,15 +38,6 @@ class Interrupts {
       interrupt();
       wait();
     });
-  }
-
-  void interrupt() {
-    ++count_;
-    if (handler_ && handler_(count_)) return;
-    if (count_ == 1) return task_->cancel();
-    screen_.error("left at once; quietusctl gc ends what still runs");
-    screen_.clear_status();
-    _exit(kExitFailed);
   }
 
   asio::signal_set signals_;
@@ -54,13 +54,20 @@ asio::awaitable<void> when_over(std::shared_ptr<Task<int>> task, Interrupts& int
 
 }  // namespace
 
-int run_interruptible(Screen& screen, asio::awaitable<int> work, OnInterrupt on_interrupt) {
+int run_interruptible(Screen& screen, asio::awaitable<int> work, OnInterrupt on_interrupt,
+                      OnNobodyReads on_nobody_reads) {
   asio::io_context io(1);
   Interrupts interrupts(io, screen, std::move(on_interrupt));
   const auto task = Task<int>::start(io.get_executor(), std::move(work));
   interrupts.watch(task);
+  screen.when_nobody_reads([&] {
+    if (!on_nobody_reads || !on_nobody_reads()) return;
+    // Not within what was just about to print.
+    asio::post(io, [&] { interrupts.interrupt(); });
+  });
   asio::co_spawn(io, when_over(task, interrupts), [](std::exception_ptr) {});
   io.run();
+  screen.when_nobody_reads({});
   return task->result();
 }
 

@@ -13,6 +13,10 @@ namespace quietus::cli {
 // cancels the coroutine, and a later one ends us at once; then the ledger knows what is left.
 using OnInterrupt = std::function<bool(int count)>;
 
-int run_interruptible(Screen& screen, asio::awaitable<int> work, OnInterrupt on_interrupt = {});
+// Asked when nobody reads standard output any more: whether that is an interrupt, too.
+using OnNobodyReads = std::function<bool()>;
+
+int run_interruptible(Screen& screen, asio::awaitable<int> work, OnInterrupt on_interrupt = {},
+                      OnNobodyReads on_nobody_reads = {});
 
 }  // namespace quietus::cli

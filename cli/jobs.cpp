@@ -79,7 +79,9 @@ class JobReader {
                              : value.is_number() ? value.dump()
                                                  : std::string();
     const auto span = parse_duration(text, Units::suffixes);
-    if (!span) return refuse("timeout: must be " + std::string(span.error()));
+    if (!span) {
+      return refuse("timeout: must be " + std::string(span.error()) + ", not " + value.dump());
+    }
     job_.plan.timeout = *span;
   }
 

@@ -4,14 +4,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/command_line.hpp"
 #include "cli/help.hpp"
+#include "cli/read_file.hpp"
 #include "cli/verbs.hpp"
 #include "contract/exit_code.hpp"
 
@@ -20,6 +19,8 @@ namespace {
 using namespace quietus;
 using namespace quietus::cli;
 
+constexpr std::size_t kMostConfig = std::size_t{1} << 20;
+
 std::optional<std::string> variable(std::string_view name) {
   const char* const value = std::getenv(std::string(name).c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
@@ -27,10 +28,11 @@ std::optional<std::string> variable(std::string_view name) {
 
 tl::expected<Layer, UsageError> read_config() {
   const std::string path = config_path(variable);
-  std::ifstream file(path, std::ios::binary);
-  if (path.empty() || !file) return Layer{};
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  return parse_config(text, path);
+  std::error_code error;
+  if (path.empty() || !std::filesystem::exists(path, error)) return Layer{};
+  const auto text = read_file(path, kMostConfig);
+  if (!text) return tl::unexpected(UsageError{text.error().text()});
+  return parse_config(*text, path);
 }
 
 bool has(unsigned verbs, Verb verb) { return (verbs & bit(verb)) != 0; }
@@ -160,7 +162,7 @@ int perform(const CommandLine& line, Screen& screen) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A reader that goes away is an error of writing, not the end of a session.
+  // A reader that goes away is an error of writing: whoever is at work ends in order.
   std::signal(SIGPIPE, SIG_IGN);
   const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
   const auto line = parse_command_line(words, variable);
@@ -173,5 +175,7 @@ int main(int argc, char** argv) {
                  .json = line->json,
                  .no_color = no_color && !no_color->empty()});
   const int code = perform(*line, screen);
-  return code == kExitSuccess && screen.broken() ? kExitFailed : code;
+  // Where nobody reads any more, a stop was ours.
+  const bool is_ours = code == kExitSuccess || code == kExitStopped;
+  return is_ours && screen.broken() ? kExitFailed : code;
 }

@@ -143,7 +143,8 @@ class Many {
 
 int run_many(std::vector<Job> jobs, const Services& services, Screen& screen) {
   Many many(std::move(jobs), services, screen);
-  return run_interruptible(screen, many.run(), [&](int count) { return many.interrupt(count); });
+  const auto on_interrupt = [&](int count) { return many.interrupt(count); };
+  return run_interruptible(screen, many.run(), on_interrupt, [] { return true; });
 }
 
 void tell_end(Screen& screen, const SessionResult& result) {

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "cli/values.hpp"
 #include "cli/write_all.hpp"
@@ -210,7 +212,11 @@ Screen::Screen(ScreenOptions options) : options_(options), at_terminal_(isatty(2
 
 void Screen::out(std::string_view text) {
   clear_status();
-  if (!write_all(1, text)) broken_ = true;
+  if (broken_ || write_all(1, text)) return;
+  const int why = errno;
+  broken_ = true;
+  error("cannot write standard output: " + std::string(std::strerror(why)));
+  if (why == EPIPE && when_nobody_reads_) when_nobody_reads_();
 }
 
 void Screen::err(std::string_view text) {
@@ -230,7 +236,8 @@ void Screen::news(std::string_view text, Tone tone) {
 
 void Screen::say(std::string_view text, Tone tone) {
   clear_status();
-  const std::string tamed = tame(text);
+  std::string tamed = tame(text);
+  std::ranges::replace(tamed, '\n', ' ');
   const std::string_view color = color_ ? color_of(tone) : std::string_view();
   const std::string_view reset = color.empty() ? std::string_view() : "\x1b[0m";
   // In one piece, so that the lines of several do not mix.

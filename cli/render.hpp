@@ -3,6 +3,7 @@
 // latter but trouble where nobody looks at a terminal.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -68,8 +69,10 @@ class Screen {
   void clear_status();
 
   [[nodiscard]] bool is_json() const { return options_.json; }
-  // Standard output could not take what it was given.
+  // Standard output could not take what it was given, which is told once; nothing more goes there.
   [[nodiscard]] bool broken() const { return broken_; }
+  // Called when it turns out that nobody reads it any more; whoever sets it takes it back.
+  void when_nobody_reads(std::function<void()> stop) { when_nobody_reads_ = std::move(stop); }
 
  private:
   void say(std::string_view text, Tone tone);
@@ -80,6 +83,7 @@ class Screen {
   bool status_line_;
   bool shown_ = false;
   bool broken_ = false;
+  std::function<void()> when_nobody_reads_;
 };
 
 }  // namespace quietus::cli

@@ -47,6 +47,20 @@ std::string read_end(const std::string& path, std::uint64_t most) {
   return text;
 }
 
+// Before anything runs whose artifacts would be lost. Empty: none are wanted.
+Expected<void> try_destination(const std::string& into, const std::string& id) {
+  if (into.empty()) return {};
+  const fs::path tried = fs::path(into) / (".quietus-" + id);
+  std::error_code error;
+  fs::create_directories(tried, error);
+  if (error) {
+    return fail(ErrorKind::input, "cannot put artifacts into '" + into + "': " + error.message(),
+                "name another directory with --into");
+  }
+  fs::remove(tried, error);
+  return {};
+}
+
 class Run {
  public:
   Run(const Services& services, SessionPlan plan, SessionHooks hooks)
@@ -66,6 +80,11 @@ class Run {
     if ((*transport)->creates()) result_.ownership = Ownership::owned;
     auto ledger = services_.ledger.add(new_entry());
     if (!ledger) co_return failed(ledger.error());
+    const std::string& into = plan_.globs.empty() ? plan_.adapter_run.into : ledger->entry().into;
+    if (const auto usable = try_destination(into, result_.id); !usable) {
+      (void)ledger->remove();
+      co_return failed(usable.error());
+    }
     co_await in_sandbox(*ledger, std::move(options));
     co_return finished();
   }
@@ -176,7 +195,7 @@ class Run {
   SessionOptions session_options() {
     SessionOptions options{.directory = result_.directory,
                            .workdir = plan_.workdir,
-                           .harness = "session",
+                           .harness = "the",  // as the messages begin
                            .ownership = result_.ownership,
                            .payload = services_.source,
                            .shield = services_.settings.shield,

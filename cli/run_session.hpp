@@ -17,6 +17,9 @@
 
 namespace quietus::cli {
 
+// The end of the output that a result in JSON holds.
+inline constexpr std::uint64_t kOutputInJson = std::uint64_t{1} << 20;
+
 struct SessionPlan {
   std::string sandbox;
   std::vector<std::string> argv = {};

@@ -1,30 +1,30 @@
 // batch: the jobs of a file.
-#include <fstream>
-#include <iostream>
-#include <iterator>
-
 #include "cli/many_sessions.hpp"
+#include "cli/read_file.hpp"
 #include "cli/verbs.hpp"
 #include "contract/exit_code.hpp"
 
 namespace quietus::cli {
+namespace {
+
+constexpr std::size_t kMostJobs = std::size_t{256} << 20;
+
+}  // namespace
 
 int batch_verb(const CommandLine& line, const Services& services, Screen& screen) {
   const std::string& path = line.words.front();
-  std::ifstream file;
-  if (path != "-") file.open(path, std::ios::binary);
-  std::istream& from = path == "-" ? std::cin : file;
-  const std::string text((std::istreambuf_iterator<char>(from)), {});
-  if ((path != "-" && !file.is_open()) || from.bad()) {
-    screen.error("batch: cannot read '" + path + "'");
+  const auto text = read_file(path, kMostJobs);
+  if (!text) {
+    screen.error("batch: " + text.error().text());
     return kExitUsage;
   }
-  auto jobs = parse_jobs(text, path, services.settings);
+  auto jobs = parse_jobs(*text, path, services.settings);
   if (!jobs) {
     screen.error(jobs.error().text);
     return kExitUsage;
   }
-  for (const Job& job : *jobs) {
+  for (Job& job : *jobs) {
+    job.plan.kept_output = screen.is_json() ? kOutputInJson : 0;
     // Said before anything is made.
     const auto transport =
         transport_from_name(job.plan.sandbox, transport_options(services, "check"));

@@ -3,12 +3,11 @@
 
 #include <asio/post.hpp>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "cli/in_sandbox.hpp"
 #include "cli/interruptible.hpp"
+#include "cli/read_file.hpp"
 #include "cli/verbs.hpp"
 #include "contract/decimal.hpp"
 #include "contract/exit_code.hpp"
@@ -21,23 +20,16 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using nlohmann::json;
 
-constexpr std::uintmax_t kMostManifest = 1u << 20;
+constexpr std::size_t kMostManifest = std::size_t{1} << 20;
 constexpr int kExitDamaged = 1;
 // What is over sooner needs no bar.
 constexpr auto kBarAfter = 1s;
 
 Expected<ToolManifest> read_manifest(const std::string& path) {
-  // Opening a pipe would wait for somebody who writes.
-  std::error_code error;
-  const bool is_file = fs::is_regular_file(path, error);
-  std::ifstream file;
-  if (is_file) file.open(path, std::ios::binary);
-  if (!is_file || !file || fs::file_size(path, error) > kMostManifest || error) {
-    return fail(ErrorKind::input, "cannot read the manifest '" + path + "'",
-                "name a file of at most " + decimal(kMostManifest >> 10) + " KiB");
-  }
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  return parse_manifest(text, path);
+  const auto text = read_file(path, kMostManifest);
+  if (text) return parse_manifest(*text, path);
+  Error error{ErrorKind::input, "cannot read the manifest", {}};
+  return fail(std::move(error).because(text.error()));
 }
 
 // A path where it has a slash, else NAME.toml in one of the folders; uv is built in.

@@ -196,7 +196,10 @@ class Collection {
       // The sandbox is not to be reached any more: who says forget has looked.
       auto again = services_.ledger.take(entry->id);
       release.released = again && again->remove();
-      if (release.released && release.error) release.error->advice.clear();
+      if (release.released && release.error) {
+        screen_.warn("nobody knows how it ended: " + release.error->message);
+        release.error.reset();
+      }
     }
     tell(*entry, release, release.released ? "forgotten" : "left");
     if (!release.released) co_return kExitFailed;

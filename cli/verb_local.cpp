@@ -1,9 +1,6 @@
 // The verbs that reach no sandbox: receipt, config, version.
-#include <fstream>
-#include <iostream>
-#include <iterator>
-
 #include "cli/help.hpp"
+#include "cli/read_file.hpp"
 #include "cli/verbs.hpp"
 #include "contract/exit_code.hpp"
 #include "quietus_version.hpp"
@@ -12,23 +9,6 @@ namespace quietus::cli {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;
-
-Expected<std::string> read_input(const std::string& path) {
-  std::ifstream file;
-  if (path != "-") file.open(path, std::ios::binary);
-  if (path != "-" && !file) return fail(ErrorKind::input, "cannot read '" + path + "'");
-  std::istream& from = path == "-" ? std::cin : file;
-  std::string text;
-  char buffer[65536];
-  while (from.read(buffer, sizeof buffer) || from.gcount() > 0) {
-    text.append(buffer, static_cast<std::size_t>(from.gcount()));
-    if (text.size() > kMostBytes) {
-      return fail(ErrorKind::input, "'" + path + "' is too long for a report");
-    }
-  }
-  if (from.bad()) return fail(ErrorKind::input, "cannot read '" + path + "'");
-  return text;
-}
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -39,7 +19,7 @@ std::string joined(const std::vector<std::string>& words) {
 }  // namespace
 
 int receipt_verb(const CommandLine& line, Screen& screen) {
-  const auto text = read_input(line.words.front());
+  const auto text = read_file(line.words.front(), kMostBytes);
   const auto explanation = text ? explain(*text) : Expected<Explanation>(fail(text.error()));
   if (!explanation) {
     if (screen.is_json()) {

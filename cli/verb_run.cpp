@@ -13,8 +13,6 @@
 namespace quietus::cli {
 namespace {
 
-constexpr std::uint64_t kOutputInJson = std::uint64_t{1} << 20;
-
 void print_file(Screen& screen, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   char buffer[65536];
@@ -75,7 +73,11 @@ int one(const CommandLine& line, const Services& services, const AdapterPointer&
   SessionHooks hooks;
   hooks.warn = [&](std::string_view text) { screen.warn(text); };
   hooks.progress = [&](std::string_view text) { screen.news(text); };
-  hooks.can_end_now = [&](std::function<void()> how) { end_now = std::move(how); };
+  bool has_ended = false;
+  hooks.can_end_now = [&](std::function<void()> how) {
+    has_ended = !how;
+    end_now = std::move(how);
+  };
   if (line.follow) {
     hooks.output = [&](std::string_view bytes) { screen.out(bytes); };
   } else if (!line.json) {
@@ -99,13 +101,15 @@ int one(const CommandLine& line, const Services& services, const AdapterPointer&
     tell_end(screen, result);
     co_return result.exit_code;
   };
-  return run_interruptible(screen, work(), [&](int count) {
+  const auto on_interrupt = [&](int count) {
     if (count == 1) screen.news("stopping; once more to skip the grace");
     if (count != 2 || !end_now) return count == 2;
     screen.news("without the grace; once more to leave at once");
     end_now();
     return true;
-  });
+  };
+  // Nobody follows any more; once the command has ended, its artifacts come all the same.
+  return run_interruptible(screen, work(), on_interrupt, [&] { return line.follow && !has_ended; });
 }
 
 }  // namespace

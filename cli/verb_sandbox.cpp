@@ -1,4 +1,6 @@
 // The verbs for looking around in a sandbox: exec, put, get, doctor.
+#include <filesystem>
+
 #include "cli/in_sandbox.hpp"
 #include "cli/interruptible.hpp"
 #include "cli/session_verbs.hpp"
@@ -50,10 +52,18 @@ asio::awaitable<int> execute(const CommandLine& line, const Services& services, 
   co_return result.return_code.value_or(kExitFailed);
 }
 
-int transferred(Screen& screen, const Expected<void>& done, const CommandLine& line) {
+int transferred(Screen& screen, const Expected<void>& done, const std::string& from,
+                const std::string& to) {
   if (!done) return told(screen, done.error());
-  if (screen.is_json()) screen.json({{"from", line.words[0]}, {"to", line.words[1]}});
+  if (screen.is_json()) screen.json({{"from", from}, {"to", to}});
   return kExitSuccess;
+}
+
+// As cp(1) has it: into a directory, under the name that it has.
+std::string in_directory(std::string directory, std::string_view from) {
+  while (from.size() > 1 && from.ends_with('/')) from.remove_suffix(1);
+  if (!directory.ends_with('/')) directory += '/';
+  return directory + std::string(from.substr(from.rfind('/') + 1));
 }
 
 TransferOptions limits_of(const Services& services) {
@@ -121,14 +131,18 @@ asio::awaitable<int> examine(const Services& services, Screen& screen, Sandbox& 
 
 int exec_verb(const CommandLine& line, const Services& services, Screen& screen) {
   Work work = [&](Sandbox& sandbox) { return execute(line, services, screen, sandbox); };
-  return run_interruptible(screen, in_sandbox(services, screen, std::move(work)));
+  return run_interruptible(screen, in_sandbox(services, screen, std::move(work)), {},
+                           [] { return true; });
 }
 
 int put_verb(const CommandLine& line, const Services& services, Screen& screen) {
   Work work = [&](Sandbox& sandbox) -> asio::awaitable<int> {
     TransferOptions limits = limits_of(services);
-    const auto done = co_await sandbox.upload(line.words[0], line.words[1], limits);
-    co_return transferred(screen, done, line);
+    const std::string& from = line.words[0];
+    std::string to = line.words[1];
+    if (to.ends_with('/')) to = in_directory(std::move(to), from);
+    const auto done = co_await sandbox.upload(from, to, limits);
+    co_return transferred(screen, done, from, to);
   };
   return run_interruptible(screen, in_sandbox(services, screen, std::move(work)));
 }
@@ -137,8 +151,14 @@ int get_verb(const CommandLine& line, const Services& services, Screen& screen) 
   Work work = [&](Sandbox& sandbox) -> asio::awaitable<int> {
     TransferOptions limits = limits_of(services);
     limits.most_bytes = services.settings.max_artifact;
-    const auto done = co_await sandbox.download(line.words[0], line.words[1], limits);
-    co_return transferred(screen, done, line);
+    const std::string& from = line.words[0];
+    std::string to = line.words[1];
+    std::error_code error;
+    if (to.ends_with('/') || std::filesystem::is_directory(to, error)) {
+      to = in_directory(std::move(to), from);
+    }
+    const auto done = co_await sandbox.download(from, to, limits);
+    co_return transferred(screen, done, from, to);
   };
   return run_interruptible(screen, in_sandbox(services, screen, std::move(work)));
 }

@@ -84,11 +84,12 @@ asio::awaitable<ExecResult> CommandSandbox::exec_here(ExecRequest request) {
                          .input = std::move(request.input),
                          .deadline = after(request.deadline),
                          .output_cap = request.output_cap,
-                         .on_output = std::move(request.on_output)};
+                         .on_output = request.on_output};
   ProcessEnd end = co_await run_process(std::move(process));
   if (direct &&
       (end.spawn_error == ENOENT || end.spawn_error == EACCES || end.spawn_error == ENOEXEC)) {
     result.err = end.error->message + '\n';
+    if (request.on_output) request.on_output(OutputStream::err, result.err);
     result.return_code = end.spawn_error == ENOENT ? kNotFound : kNotExecutable;
     co_return result;
   }

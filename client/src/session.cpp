@@ -91,11 +91,13 @@ asio::awaitable<Expected<SessionCommand>> stage_all(Held session) {
   if (command->argv.empty()) {
     co_return fail(ErrorKind::input, session->text("has no command to run"));
   }
-  session->placing = true;
+  const Traits& traits = session->sandbox->traits();
+  session->placing = !traits.shares_files && traits.payload.empty();  // else nothing is sent
   auto placed =
       co_await session->options.payload->place(*session->sandbox, session->options.directory);
   if (!placed) co_return fail(placed.error());
   session->supervisor = *placed;
+  session->placing = true;
   const ExecResult created = co_await verb(session, "create", words(), kVerbTime);
   if (!created.succeeded()) {
     co_return fail(verb_error(created, session->text("sandbox session could not be created")));

@@ -1,5 +1,7 @@
 #include "client/transports/common.hpp"
 
+#include <algorithm>
+
 namespace quietus::transports {
 
 Words program(const TransportOptions& options, std::string_view tool) {
@@ -38,6 +40,20 @@ std::string first_line(std::string_view text) {
   if (begin == std::string_view::npos) return {};
   text.remove_prefix(begin);
   return std::string(text.substr(0, text.find_first_of("\r\n")));
+}
+
+std::string error_line(std::string_view text) {
+  std::string found;
+  bool is_error = false;
+  while (!text.empty()) {
+    const std::string line = first_line(text);
+    const bool says_error = line.starts_with("Error") || line.starts_with("error");
+    if (!line.empty() && (says_error || !is_error)) found = line;
+    is_error = is_error || says_error;
+    text.remove_prefix(std::min(text.find_first_of("\r\n"), text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
+  }
+  return found;
 }
 
 }  // namespace quietus::transports

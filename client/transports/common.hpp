@@ -29,6 +29,8 @@ tl::unexpected<Error> cannot_change_user(std::string_view transport, std::string
 
 // The first line of what a client wrote to stderr, for messages.
 std::string first_line(std::string_view text);
+// Of a client that also tells what it does: the last line that begins with "error", else the last.
+std::string error_line(std::string_view text);
 
 // Each in its own file.
 std::unique_ptr<Transport> make_local();

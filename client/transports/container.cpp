@@ -140,7 +140,7 @@ class ContainerOfImage final : public Container {
   }
   [[nodiscard]] Expected<std::unique_ptr<Transport>> created(const ClientEnd& end) const override {
     if (end.code != 0) {
-      return fail(ErrorKind::sandbox, tool() + " run '" + image_ + "': " + first_line(end.err),
+      return fail(ErrorKind::sandbox, tool() + " run '" + image_ + "': " + error_line(end.err),
                   "try it by hand: " + tool() + " run --rm " + image_);
     }
     return std::make_unique<Container>(tool(), container_, kPayload, options_);

@@ -106,7 +106,7 @@ class SlurmNew final : public Slurm {
     constexpr std::string_view kGranted = "Granted job allocation ";
     const std::size_t at = end.err.find(kGranted);
     if (end.code != 0 || at == std::string_view::npos) {
-      return fail(ErrorKind::sandbox, "salloc gave no allocation: " + first_line(end.err),
+      return fail(ErrorKind::sandbox, "salloc gave no allocation: " + error_line(end.err),
                   "try it by hand: salloc " + arguments_);
     }
     std::string_view job = end.err.substr(at + kGranted.size());

@@ -225,7 +225,7 @@ TEST_F(Ctl, RefusesAManifestBeforeAnythingIsDone) {
       {good + "colour = 1\n", "'colour' is not a key"},
       {good.substr(0, good.find("sha256")) + "sha256 = \"abc\"\n", "64 hexadecimal digits"},
       {good.substr(0, good.find("[[target]]")), "there is no [[target]]"},
-      {std::string(2 << 20, '#'), "at most 1024 KiB"}};
+      {std::string(2 << 20, '#'), "has more than 1048576 bytes"}};
   for (const auto& [text, why] : changes) {
     harness::write_file(path("tool.toml"), text);
     expect_refused({"bootstrap", path("tool.toml"), "--sandbox", "bwrap:/nowhere"}, 2, why);

@@ -32,7 +32,7 @@ long peak_of(pid_t pid) {
 
 TEST_F(CtlBatch, OneLineForEachJob) {
   jobs(
-      "{\"name\": \"a\", \"command\": [\"sh\", \"-c\", \"exit 3\"]}\n\n"
+      "{\"name\": \"a\", \"command\": [\"sh\", \"-c\", \"echo told >&2; exit 3\"]}\n\n"
       "{\"command\": [\"true\"], \"timeout\": 20}\n");
   const Ended ended = does({"batch", path("jobs"), "--json"});
   EXPECT_EQ(ended.status, 1) << ended.text();
@@ -42,6 +42,7 @@ TEST_F(CtlBatch, OneLineForEachJob) {
   for (const std::string& line : all) {
     const Json json = Json::parse(line);
     codes[json.text("/name")] = json.integer("/exit_code");
+    if (json.text("/name") == "a") EXPECT_EQ(json.text("/output"), "told\n");
   }
   EXPECT_EQ(codes, (std::map<std::string, int64_t>{{"a", 3}, {"3", 0}}));
   const Ended text = does({"batch", path("jobs")});

@@ -149,15 +149,68 @@ TEST_F(CtlRun, AStopBeforeAnythingRunsLeavesNothing) {
   }
 }
 
-TEST_F(CtlRun, AReaderThatGoesAwayEndsNothing) {
+// As in every pipeline: who reads the first line only is done with the command. It may save its
+// work.
+TEST_F(CtlRun, AReaderThatGoesAwayStopsWhatIsFollowed) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   close(ends[0]);
-  Launch launch = ctl({"run", "-f", "sh", "-c", "seq 1000; touch " + path("whole")});
+  Launch launch =
+      ctl({"run", "-f", "-C", path(""), "--collect", "saved", "--into", path("got"), "sh", "-c",
+           "trap 'echo x >saved; exit' TERM; while :; do echo y; sleep 0.05; done"});
   launch.out = ends[1];
   const Ended ended = end_of(launch, 60);
-  EXPECT_TRUE(exists(path("whole")));
-  EXPECT_EQ(ended.status, 125) << "its output was asked for and could not be written";
+  close(ends[1]);
+  EXPECT_EQ(ended.status, 125) << ended.text();
+  EXPECT_TRUE(holds(ended.err, "cannot write standard output: Broken pipe")) << ended.text();
+  EXPECT_EQ(read_file(path("got/saved")), "x\n");
+}
+
+// Whose output is shown in the end only, or goes to a disk that is full, does its work.
+TEST_F(CtlRun, AnOutputThatCannotBeWrittenStopsNothing) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  close(ends[0]);
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  for (const auto& [follow, out, why] : {std::tuple("-v", ends[1], "Broken pipe"),
+                                         std::tuple("-f", full, "No space left on device")}) {
+    Launch launch = ctl({"run", follow, "sh", "-c", "seq 1000; sleep 0.3; touch " + path("whole")});
+    launch.out = out;
+    const Ended ended = end_of(launch, 60);
+    EXPECT_EQ(ended.status, 125) << "its output was asked for and could not be written";
+    EXPECT_TRUE(holds(ended.err, "cannot write standard output: " + std::string(why)));
+    EXPECT_TRUE(exists(path("whole"))) << ended.text();
+    fs::remove(path("whole"));
+  }
+  close(ends[1]);
+  close(full);
+}
+
+// What the command leaves must have a place before it begins.
+TEST_F(CtlRun, ADestinationThatIsNoneStartsNothing) {
+  write_file(path("file"), "");
+  for (const std::string into : {path("file"), path("file/below"), std::string("/proc/nowhere")}) {
+    const Ended ended = does({"run", "--collect", path("x"), "--into", into, "touch", path("ran")});
+    EXPECT_EQ(ended.status, 125) << ended.text();
+    EXPECT_TRUE(one_line(ended.err)) << ended.text();
+    EXPECT_TRUE(holds(ended.err, "cannot put artifacts into '" + into + "': ")) << ended.text();
+    EXPECT_FALSE(exists(path("ran"))) << into;
+  }
+}
+
+TEST_F(CtlRun, APayloadThatIsNoSupervisorLeavesNothing) {
+  const Ended ended = does({"run", "--payload", "/bin/true", "touch", path("ran")});
+  EXPECT_EQ(ended.status, 125) << ended.text();
+  EXPECT_TRUE(one_line(ended.err)) << ended.text();
+  EXPECT_TRUE(holds(ended.err, "'/bin/true' does not run in 'local'"));
+  EXPECT_FALSE(exists(path("ran")));
+}
+
+TEST_F(CtlRun, ACommandThatIsNoneIsToldSo) {
+  const Ended ended = does({"run", path("nothing")});
+  EXPECT_EQ(ended.status, 127);
+  EXPECT_TRUE(holds(ended.err, "local: could not be started; cleanup confirmed")) << ended.text();
+  EXPECT_TRUE(one_line(does({"run", path("no\nline")}).err));
 }
 
 TEST_F(CtlRun, TwoSandboxesAreTwoSessions) {

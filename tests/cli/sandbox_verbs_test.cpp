@@ -1,4 +1,7 @@
 // exec, put, get and doctor.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "ctl_scene.hpp"
@@ -15,7 +18,33 @@ TEST_F(CtlSandboxVerbs, ExecPassesBothStreamsAndTheExitCode) {
   EXPECT_EQ(ended.status, 7) << ended.text();
   EXPECT_EQ(ended.out, "out\n");
   EXPECT_EQ(ended.err, "err\n");
-  EXPECT_EQ(does({"exec", path("nothing")}).status, 127);
+}
+
+// As env(1) does: the code alone may be the command's own.
+TEST_F(CtlSandboxVerbs, ExecSaysWhyACommandCannotBeStarted) {
+  write_file(path("text"), "no program");
+  const std::tuple<Words, int, std::string> cases[] = {
+      {{path("nothing")}, 127, "cannot start '" + path("nothing") + "': No such file"},
+      {{path("text")}, 126, "cannot start '" + path("text") + "': Permission denied"},
+      {{"-C", path("nowhere"), "true"}, 127, "No such file or directory"}};
+  for (const auto& [words, status, why] : cases) {
+    const Ended ended = does(Words{"exec"} + words);
+    EXPECT_EQ(ended.status, status) << ended.text();
+    EXPECT_TRUE(one_line(ended.err)) << ended.text();
+    EXPECT_TRUE(holds(ended.err, why)) << ended.text();
+  }
+}
+
+TEST_F(CtlSandboxVerbs, ExecEndsWhenNobodyReads) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  close(ends[0]);
+  Launch launch = ctl({"exec", "yes"});
+  launch.out = ends[1];
+  const Ended ended = end_of(launch, 30);
+  close(ends[1]);
+  EXPECT_EQ(ended.status, 125) << ended.text();
+  EXPECT_TRUE(holds(ended.err, "cannot write standard output: Broken pipe")) << ended.text();
 }
 
 TEST_F(CtlSandboxVerbs, ExecHasADeadline) {
@@ -43,6 +72,21 @@ TEST_F(CtlSandboxVerbs, PutAndGetCopyFilesAndTrees) {
   EXPECT_EQ(read_file(path("back")), "content");
   const Json json = Json::parse(does({"get", "--json", path("there"), path("back2")}).out);
   EXPECT_EQ(json.text("/to"), path("back2"));
+}
+
+TEST_F(CtlSandboxVerbs, PutAndGetGoIntoADirectoryAsCpDoes) {
+  fs::create_directories(path("tree/inner"));
+  fs::create_directories(path("inside"));
+  fs::create_directories(path("here"));
+  write_file(path("tree/inner/x"), "content");
+  EXPECT_EQ(does({"put", path("tree/inner/x"), path("inside/")}).status, 0);
+  EXPECT_EQ(read_file(path("inside/x")), "content");
+  EXPECT_EQ(does({"put", path("tree/"), path("inside/")}).status, 0);
+  EXPECT_EQ(read_file(path("inside/tree/inner/x")), "content");
+  EXPECT_EQ(does({"get", path("inside/x"), path("here")}).status, 0);
+  EXPECT_EQ(read_file(path("here/x")), "content");
+  EXPECT_EQ(does({"get", path("inside/tree"), path("here/")}).status, 0);
+  EXPECT_EQ(read_file(path("here/tree/inner/x")), "content");
 }
 
 TEST_F(CtlSandboxVerbs, ATransferThatCannotBeIsOneLineAndLeavesNothing) {

@@ -2,6 +2,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include "ctl_scene.hpp"
 
 namespace cli_tests {
@@ -99,7 +101,27 @@ TEST_F(CtlUsage, HelpAndVersionNeedNothing) {
 TEST_F(CtlUsage, AnAnswerThatCannotBeWrittenIsAnError) {
   Launch launch = ctl({"config"});
   launch.out = open("/dev/full", O_WRONLY | O_CLOEXEC);
-  EXPECT_EQ(end_of(launch).status, 125);
+  const Ended ended = end_of(launch);
+  EXPECT_EQ(ended.status, 125);
+  EXPECT_EQ(ended.err, "quietusctl: cannot write standard output: No space left on device\n");
+}
+
+TEST_F(CtlUsage, AFileThatCannotBeReadIsToldWithItsReason) {
+  std::filesystem::create_directories(path("folder"));
+  for (const Words& words : {Words{"batch", "-s", "local"}, Words{"receipt"}}) {
+    for (const auto& [file, why] : {std::pair("folder", "Is a directory"),
+                                    std::pair("nothing", "No such file or directory")}) {
+      const Ended ended = does(words + Words{path(file)});
+      EXPECT_TRUE(ended.status == 2 || ended.status == 125) << ended.text();
+      EXPECT_TRUE(one_line(ended.err)) << ended.text();
+      EXPECT_TRUE(holds(ended.err, "cannot read '" + path(file) + "': " + why)) << ended.text();
+    }
+  }
+  variables_["XDG_CONFIG_HOME"] = path("config");
+  std::filesystem::create_directories(path("config/quietus/config.toml"));
+  const Ended config = does({"list"});
+  EXPECT_EQ(config.status, 2) << config.text();
+  EXPECT_TRUE(holds(config.err, "config.toml': Is a directory")) << config.text();
 }
 
 // --- receipt ----------------------------------------------------------------------------------

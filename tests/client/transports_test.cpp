@@ -109,6 +109,10 @@ TEST(ContainerTransport, MakesOneOfAnImage) {
   EXPECT_EQ((*made)->traits().payload, "/.quietus/quietus");
   EXPECT_TRUE(failed(maker->created(ended(125, "", "Error: no such image\n")), ErrorKind::sandbox,
                      "Error: no such image"));
+  EXPECT_TRUE(failed(maker->created(ended(125, "", "Trying to pull x...\nError: refused\nbye\n")),
+                     ErrorKind::sandbox, "': Error: refused"));
+  EXPECT_TRUE(
+      failed(maker->created(ended(125, "", "\none\n\ntwo\n")), ErrorKind::sandbox, ": two"));
 }
 
 TEST(ContainerTransport, KnowsItsOwnFailures) {
