@@ -55,20 +55,29 @@ constexpr Text kTexts[] = {
     {EDQUOT, "Disk quota exceeded"},
 };
 
-// Python's way of quoting a string: double quotes only where that saves escaping.
+}  // namespace
+
 std::string quoted(std::string_view text) {
+  constexpr char kDigits[] = "0123456789abcdef";
   const bool has_single = text.find('\'') != std::string_view::npos;
   const bool has_double = text.find('"') != std::string_view::npos;
   const char mark = has_single && !has_double ? '"' : '\'';
   std::string out(1, mark);
   for (const char c : text) {
-    if (c == '\\' || c == mark) out += '\\';
-    out += c;
+    const auto byte = static_cast<unsigned char>(c);
+    const bool unseen = byte < ' ' || byte == 0x7F;
+    if (unseen || c == '\\' || c == mark) out += '\\';
+    if (c == '\t' || c == '\n' || c == '\r') {
+      out += "tn  r"[c - '\t'];
+    } else if (unseen) {
+      const char digits[] = {'x', kDigits[byte / 16], kDigits[byte % 16]};
+      out.append(digits, sizeof digits);
+    } else {
+      out += c;
+    }
   }
   return out += mark;
 }
-
-}  // namespace
 
 bool missing(const Error& error) {
   return error.code == ENOSYS || error.code == EPERM || error.code == EACCES ||

@@ -36,6 +36,10 @@ using Result = tl::expected<T, Error>;
 // The text of errno(3), the same for every C library: "No such file or directory".
 [[nodiscard]] std::string_view describe(int code);
 
+// As Python's repr has it: 'a\n', and in double quotes where that saves escaping. Bytes beyond
+// ASCII stay as they are.
+[[nodiscard]] std::string quoted(std::string_view text);
+
 // "[Errno 2] No such file or directory: 'name'", the form of upstream's receipts.
 [[nodiscard]] std::string errno_text(int code, std::string_view about);
 

@@ -42,15 +42,15 @@ TEST(Errors, AreToldInUpstreamsForm) {
   EXPECT_EQ(errno_text(9999, "x"), "[Errno 9999] Unknown error: 'x'");
 }
 
-// Python's repr.
+// Python's repr, in which nothing moves a cursor or begins a line.
 TEST(Errors, QuoteNamesAsPythonDoes) {
-  const auto quoted = [](std::string_view name) {
-    return errno_text(EACCES, name).substr(std::strlen("[Errno 13] Permission denied: "));
-  };
   EXPECT_EQ(quoted("it's"), R"("it's")");
   EXPECT_EQ(quoted(R"(say "x")"), R"('say "x"')");
   EXPECT_EQ(quoted(R"(it's "x")"), R"('it\'s "x"')");
   EXPECT_EQ(quoted(R"(a\b)"), R"('a\\b')");
+  EXPECT_EQ(quoted("a\nb\tc\rd"), R"('a\nb\tc\rd')");
+  EXPECT_EQ(quoted("\x1b[31m\x7f\x01\v"), R"('\x1b[31m\x7f\x01\x0b')");
+  EXPECT_EQ(quoted("\xc3\xa9"), "'\xc3\xa9'");
 }
 
 }  // namespace

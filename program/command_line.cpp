@@ -24,10 +24,9 @@ std::string dashed(const OptionSpec& spec) { return "--" + std::string(spec.name
 // The value may be a command line with a secret in it, or a megabyte: it is told cut and quoted.
 std::string quoted(std::string_view value) {
   constexpr std::size_t kShown = 80;
-  std::string text = "'";
-  for (const char c : value.substr(0, kShown)) text += c >= ' ' && c != '\x7F' ? c : '?';
+  std::string text = sys::quoted(value.substr(0, kShown));
   if (value.size() > kShown) text += "...";
-  return text += '\'';
+  return text;
 }
 
 tl::unexpected<UsageError> broken(const OptionSpec& spec, std::string_view value,
@@ -270,7 +269,7 @@ class Parser {
       return wrong("unexpected argument " + quoted(arguments_.front()));
     }
     if (verb_.bit == kBare && line_.options.receipt.empty()) {
-      return wrong("the following arguments are required: --receipt");
+      return wrong("the following arguments are required: --receipt (no verb: see quietus --help)");
     }
     if (const Taken fits = finish_command(); !fits) return fits;
     return finish_options();

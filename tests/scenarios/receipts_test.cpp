@@ -201,6 +201,7 @@ TEST_F(SpawnErrors, name_number_reason_and_program_as_upstream_does) {
   expect_error({"/missing/bin"}, "[Errno 2] No such file or directory: '/missing/bin'");
   expect_error({"no-such-command-here"},
                "[Errno 2] No such file or directory: 'no-such-command-here'");
+  expect_error({"a\nb\x1b[31m"}, R"([Errno 2] No such file or directory: 'a\nb\x1b[31m')");
   const std::string plain = program("plain", "#!/bin/sh\n", 0644);
   expect_error({plain}, "[Errno 13] Permission denied: '" + plain + "'");
   expect_error({path("")}, "[Errno 13] Permission denied: '" + path("") + "'");
