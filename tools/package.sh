@@ -20,9 +20,8 @@ mkdir -p "$output"
 log=$output.log
 quietly() { "$@" >"$log" 2>&1 || { tail -n 40 "$log"; exit 1; }; }
 
-# A folder that was configured long ago would keep the flags of then.
 build() {  # PRESET TARGET...
-  quietly cmake --fresh --preset "$1"
+  quietly cmake --preset "$1"
   quietly cmake --build --preset "$1" --target "${@:2}"
 }
 packages() {  # PRESET
