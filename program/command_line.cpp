@@ -24,9 +24,10 @@ std::string dashed(const OptionSpec& spec) { return "--" + std::string(spec.name
 // The value may be a command line with a secret in it, or a megabyte: it is told cut and quoted.
 std::string quoted(std::string_view value) {
   constexpr std::size_t kShown = 80;
-  std::string text = sys::quoted(value.substr(0, kShown));
+  std::string text = "'";
+  for (const char c : value.substr(0, kShown)) text += c >= ' ' && c != '\x7F' ? c : '?';
   if (value.size() > kShown) text += "...";
-  return text;
+  return text += '\'';
 }
 
 tl::unexpected<UsageError> broken(const OptionSpec& spec, std::string_view value,
@@ -269,7 +270,7 @@ class Parser {
       return wrong("unexpected argument " + quoted(arguments_.front()));
     }
     if (verb_.bit == kBare && line_.options.receipt.empty()) {
-      return wrong("the following arguments are required: --receipt (no verb: see quietus --help)");
+      return wrong("the following arguments are required: --receipt");
     }
     if (const Taken fits = finish_command(); !fits) return fits;
     return finish_options();
@@ -279,10 +280,10 @@ class Parser {
     Control& control = line_.options.control;
     control.empty_stdin = line_.detach || control.lease_stdin || line_.command_fd == 0;
     if (line_.detach && control.lease_stdin) {
-      return wrong("argument --lease: 'stdin' must not go with --detach, which lets go of it");
+      return wrong("argument --lease: 'stdin' must not go with --detach");
     }
     if (line_.detach && line_.options.die_with_parent) {
-      return wrong("argument --die-with-parent: must not go with --detach, whose parent leaves");
+      return wrong("argument --die-with-parent: must not go with --detach");
     }
     if (control.lease && control.lease_stdin) {
       return wrong("argument --lease: must be a duration or 'stdin', not both");

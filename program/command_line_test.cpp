@@ -177,10 +177,8 @@ TEST(CommandLineTest, MissingAndSuperfluousValuesAreTold) {
   EXPECT_EQ(error_of({"run", "-v"}), "a command is required after --");
   EXPECT_EQ(error_of({"run", "--"}), "a command is required after --");
   EXPECT_NE(error_of({}).find("a command is required"), std::string::npos);
-  EXPECT_EQ(error_of({"--", "cmd"}),
-            "the following arguments are required: --receipt (no verb: see quietus --help)");
-  EXPECT_EQ(error_of({"--timeout", "5"}),
-            "the following arguments are required: --receipt (no verb: see quietus --help)");
+  EXPECT_EQ(error_of({"--", "cmd"}), "the following arguments are required: --receipt");
+  EXPECT_EQ(error_of({"--timeout", "5"}), "the following arguments are required: --receipt");
 }
 
 // A bad value is told before a missing command, as upstream does.
@@ -248,8 +246,7 @@ TEST(CommandLineTest, AMonstrousOrUglyValueIsToldShort) {
   const std::string monster(100000, 'x');
   EXPECT_LT(error_of(run({"--user", monster})).size(), 300u);
   EXPECT_LT(error_of(run({"--" + monster})).size(), 300u);
-  EXPECT_NE(error_of(run({"--user", "a\nb\x1b[31m\x7f"})).find(R"('a\nb\x1b[31m\x7f')"),
-            std::string::npos);
+  EXPECT_NE(error_of(run({"--user", "a\nb\x1b[31m\x7f"})).find("'a?b?[31m?'"), std::string::npos);
 }
 
 // --- what does not go together -----------------------------------------------------------------
